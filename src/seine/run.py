@@ -121,7 +121,8 @@ class Run:
         self._important = self.network.important()
         self._places = {query: self.network.state_places(query) for query in self._joins}
         by_stream = (holding for places in self._places.values() for holding in places.values())
-        holdings = frozenset([*self._joins.values(), *by_stream])
+        self._punctuated = _punctuated(self.network)
+        holdings = frozenset([*self._joins.values(), *by_stream, *self._punctuated.values()])
         self._options = options
         self._refused_before = self.sink.totals.dead_letters
         self.driver = Driver(
@@ -234,11 +235,13 @@ class Run:
             round(elapsed, 3),
             NetworkSize(len(self.network.nodes), joins, len(self.network.queries)),
             RowsHeld(totals.state_peak, sum(totals.state_rows.values())),
+            RowsHeld(totals.punctuation_peak, sum(totals.punctuation_rows.values())),
             {query: self._query_statistics(query) for query in self.network.queries},
         )
 
     def _query_statistics(self, query: str) -> QueryStatistics:
         totals, joins = self.sink.totals, self._joins.get(query, ())
+        punctuated = self._punctuated.get(query, ())
         limited = self.network.limited_node(query)
         account = None if limited is None else totals.memory.get(limited)
         statistics = QueryStatistics(
@@ -251,6 +254,7 @@ class Run:
                 ", ".join(streams): RowsHeld(totals.held_peak.get(holding, 0), totals.held.get(holding, 0))
                 for streams, holding in self._places.get(query, {}).items()
             },
+            RowsHeld(totals.held_peak.get(punctuated, 0), totals.held.get(punctuated, 0)),
         )
         if (failure := self.failures.queries.get(query)) is not None:
             statistics = replace(statistics, failed=failure.reason)
@@ -307,6 +311,16 @@ def _refuse_histories(script: Script) -> None:
                 hint="leave it out: in a run every query is fed from the beginning",
                 where=script.positions.get(key),
             )
+
+
+def _punctuated(network: Network) -> dict[str, Holding]:
+    """The nodes of each query that hold punctuations."""
+    places: dict[str, list[StatePlace]] = {}
+    for node in sorted(network.nodes.values(), key=lambda node: node.id):
+        if any(network.nodes[port.node].is_punctuation for port in node.ports):
+            for query in network.users(node.id):
+                places.setdefault(query, []).append(StatePlace(node.id, punctuations=True))
+    return {query: tuple(held) for query, held in places.items()}
 
 
 def _joins_of(network: Network) -> dict[str, Holding]:

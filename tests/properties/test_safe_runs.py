@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -22,6 +23,7 @@ def run(seed: int, folder: Path) -> tuple[bool, list[int], str]:
     rng = Random(seed)
     path = random_join_script(rng, folder)
     strategy = CONFIGURATIONS[rng.choice(["all", "two-by-two", "no-canonical", "match-plan", "off"])]
+    strategy = replace(strategy, fewest_schemes=rng.random() < 0.3, lazy=rng.random() < 0.2)
     query = query_of(path)
     left = joined_starts(fed(path, rng.choice([7, 20, 40]), strategy))
     return verdict(query).safe, left, query.text

@@ -136,6 +136,57 @@ def test_streaming_frames_in_and_out(
     assert running.statistics["input_rows"] == len(bids) and running.statistics["output_rows"] == len(records)
 
 
+def test_frames_punctuate_and_relations_have_intervals(spark: SparkSession, tmp_path: Path) -> None:
+    """Streams without windows: safe by punctuations of marked rows, which free what was held."""
+    schema = "item BIGINT, price BIGINT, ts BIGINT, `@punctuate` STRING"
+    frames = {}
+    for name in ("bid", "sale"):
+        rows = [
+            {"item": time // 3, "price": time, "ts": time}
+            if time % 3 < 2
+            else {"item": time // 3, "ts": time, "@punctuate": "item"}
+            for time in range(90)
+        ]
+        frames[name] = streaming(spark, tmp_path / name, rows, schema)
+    engine = seine.Engine(spark)
+    for name, frame in frames.items():
+        engine.stream(name, frame, timestamp="ts", punctuated_on=["item"])
+    taxes = [(7, 0, 30), (8, 30, None)]
+    relation = spark.createDataFrame(taxes, "tax BIGINT, since BIGINT, until BIGINT")
+    engine.relation("tax", relation, valid=("since", "until"))
+    engine.register(
+        "CREATE QUERY pairs AS SELECT b.ts AS p, s.ts AS q FROM bid b, sale s WHERE b.item = s.item;"
+        "CREATE QUERY taxed AS SELECT b.ts AS p, t.tax AS tax FROM bid b, tax t;"
+    )
+    with pytest.raises(SeineError, match="nothing purges"):
+        engine.register("CREATE QUERY bad AS SELECT b.ts FROM bid b, sale s WHERE b.price = s.price;")
+    records: list[dict[str, Any]] = []
+    running = engine.start(records.append, available_now=True)
+    assert running.wait(240)
+    pairs = {(r["row"]["p"], r["row"]["q"]) for r in records if r["query"] == "pairs"}
+    alive = [time for time in range(90) if time % 3 < 2]
+    assert pairs == {(p, q) for p in alive for q in alive if p // 3 == q // 3} != set()
+    taxed = {(r["row"]["p"], r["row"]["tax"]) for r in records if r["query"] == "taxed"}
+    assert taxed == {(p, 7 if p < 30 else 8) for p in alive}
+    assert running.statistics["queries"]["pairs"]["state_rows_peak"] < len(alive)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"punctuated_on": ["nobody"]}, "has no column 'nobody'"),
+        ({"punctuated_on": [("item", "item")]}, "each once"),
+        ({"punctuated_on": ["item", ("item",)]}, "not those of another"),
+    ],
+)
+def test_wrong_schemes_are_refused(
+    spark: SparkSession, tmp_path: Path, options: dict[str, Any], message: str
+) -> None:
+    engine = seine.Engine(spark)
+    with pytest.raises(SeineError, match=message):
+        engine.stream("bid", streaming(spark, tmp_path / "b", bids_of(1)), timestamp="ts", **options)
+
+
 def ticks(spark: SparkSession) -> DataFrame:
     """Ten rows more in each micro-batch, numbered from 0."""
     rate = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 10)

@@ -17,11 +17,15 @@ class Scheme:
     """A punctuation scheme: the columns that its punctuations bind, by position.
 
     A punctuation says that no later tuple of the stream has the bound values; it holds for `lifespan` units
-    of event time, or for ever if that is None.
+    of event time, or for ever if that is None. If the columns are `unique` every tuple punctuates its own
+    values. With a `timeout` the values of a tuple of another stream count as punctuated, for combinations
+    with it, once the stream's time is that far beyond it: punctuations may be missed.
     """
 
     columns: tuple[int, ...]
     lifespan: int | None = None
+    unique: bool = False
+    timeout: int | None = None
 
 
 @dataclass(frozen=True)

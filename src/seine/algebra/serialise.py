@@ -137,10 +137,23 @@ def _stream_to_json(stream: StreamDef) -> JsonObject:
         "source": _source_to_json(stream.source),
         "window": stream.window,
         "lateness": stream.lateness,
-        "schemes": [{"columns": list(s.columns), "lifespan": s.lifespan} for s in stream.schemes],
+        "schemes": [_scheme_to_json(scheme) for scheme in stream.schemes],
         "retractable": stream.retractable,
         "importance": stream.importance,
     }
+
+
+def _scheme_to_json(scheme: Scheme) -> JsonObject:
+    return {
+        "columns": list(scheme.columns),
+        "lifespan": scheme.lifespan,
+        "unique": scheme.unique,
+        "timeout": scheme.timeout,
+    }
+
+
+def _scheme_from_json(form: JsonObject) -> Scheme:
+    return Scheme(tuple(form["columns"]), form["lifespan"], form.get("unique", False), form.get("timeout"))
 
 
 def stream_from_json(form: JsonObject) -> StreamDef:
@@ -152,7 +165,7 @@ def stream_from_json(form: JsonObject) -> StreamDef:
         source=_source_from_json(form["source"]),
         window=form["window"],
         lateness=form["lateness"],
-        schemes=tuple(Scheme(tuple(s["columns"]), s["lifespan"]) for s in form["schemes"]),
+        schemes=tuple(_scheme_from_json(scheme) for scheme in form["schemes"]),
         retractable=form["retractable"],
         importance=form["importance"],
     )

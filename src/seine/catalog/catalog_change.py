@@ -169,7 +169,16 @@ class CatalogChange(CatalogView):
 
     def _add_schemes(self, key: int, stream: StreamDef) -> None:
         numbered = list(enumerate(stream.schemes))
-        schemes = [{"stream_id": key, "number": n, "lifespan": scheme.lifespan} for n, scheme in numbered]
+        schemes = [
+            {
+                "stream_id": key,
+                "number": n,
+                "lifespan": scheme.lifespan,
+                "unique_key": scheme.unique,
+                "timeout": scheme.timeout,
+            }
+            for n, scheme in numbered
+        ]
         places = [
             {"stream_id": key, "scheme": n, "place": place, "position": position}
             for n, scheme in numbered

@@ -159,7 +159,7 @@ class CatalogView:
         schemes: dict[int, list[Scheme]] = defaultdict(list)
         for row in self._rows(_named(statement, name).order_by(of.number)):
             columns = tuple(places[row.stream_id, row.number])
-            schemes[row.stream_id].append(Scheme(columns, row.lifespan))
+            schemes[row.stream_id].append(Scheme(columns, row.lifespan, row.unique_key, row.timeout))
         return schemes
 
 

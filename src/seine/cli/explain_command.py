@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 
-from seine.cli.hosting import add_sharing, check_writable
+from seine.cli.hosting import add_purging, add_sharing, check_writable, strategy
 from seine.cli.known_query import known_query
 from seine.cli.search_networks import search_networks_text
 from seine.cli.witnesses import witnesses_text
 from seine.frontends.script.script_file import read_script
 from seine.network.network import build_network
-from seine.network.plan.strategy import CONFIGURATIONS
 from seine.network.show.explain import explain_dot, explain_html, explain_json, explain_text
 from seine.network.show.template_lines import template_json, template_text, template_users
 from seine.runtime.output.overwriting import refuse_overwriting
@@ -26,6 +25,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("query", metavar="QUERY", nargs="?", help="the story of this query")
     parser.add_argument("--query", dest="named", metavar="NAME", help="the same")
     add_sharing(parser)
+    add_purging(parser)
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="as JSON")
     form.add_argument("--dot", action="store_true", help="as a Graphviz graph")
@@ -46,9 +46,7 @@ def command(arguments: argparse.Namespace) -> int:
     if arguments.networks:
         print(search_networks_text(declarations, arguments.named or arguments.query), end="")
         return 0
-    network = build_network(
-        declarations.queries.values(), CONFIGURATIONS[arguments.sharing], positions=script.positions
-    )
+    network = build_network(declarations.queries.values(), strategy(arguments), positions=script.positions)
     name = arguments.named or arguments.query
     query = known_query(name, declarations).name if name is not None else None
     streams, relations = declarations.streams, declarations.relations

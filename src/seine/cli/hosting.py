@@ -19,7 +19,8 @@ from seine.errors import RunError, SeineError
 from seine.frontends.script.script import Script
 from seine.frontends.text.time_units import MICROSECONDS
 from seine.intake.alignment import Lead
-from seine.network.plan.strategy import CONFIGURATIONS
+from seine.network.plan.purge_options import with_purging
+from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.operators.state.work_budget import WorkBudget
 from seine.run import Options, Run
 from seine.scratch_folder import scratch_folder
@@ -52,6 +53,43 @@ def add_sharing(parser: argparse.ArgumentParser) -> None:
         default="all",
         help=f"how much queries share, to compare: {', '.join(CONFIGURATIONS)}",
     )
+
+
+def add_purging(parser: argparse.ArgumentParser) -> None:
+    """Add the options of purging, for queries that do not say it themselves; none changes an answer."""
+    parser.add_argument(
+        "--objective",
+        metavar="AIM",
+        choices=["throughput", "memory"],
+        help="of safe plans of joins, which to take: fewest combinations met (default), or fewest rows held",
+    )
+    parser.add_argument(
+        "--purge",
+        metavar="HOW",
+        type=_purge,
+        help="when punctuations free state: eager (default), lazy, or a number of them that gathers first",
+    )
+    parser.add_argument(
+        "--schemes",
+        metavar="WHICH",
+        choices=["all", "fewest"],
+        help="punctuation schemes that joins listen to: all (default), or the fewest that keep a plan safe",
+    )
+
+
+def _purge(text: str) -> int | str:
+    if text in ("eager", "lazy"):
+        return text
+    try:
+        return positive(text)
+    except argparse.ArgumentTypeError:
+        raise argparse.ArgumentTypeError("is eager, lazy or a whole number above 0") from None
+
+
+def strategy(arguments: argparse.Namespace) -> Strategy:
+    """How queries share and purge, by the options."""
+    shared = CONFIGURATIONS[getattr(arguments, "sharing", "all")]
+    return with_purging(shared, arguments.purge, arguments.schemes, arguments.objective)
 
 
 def add_budget(parser: argparse.ArgumentParser) -> None:

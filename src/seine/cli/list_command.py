@@ -108,7 +108,8 @@ def status_command(arguments: argparse.Namespace) -> int:
         "input": f"{status['input_rows']:,} rows, {status['rows_per_second']:,.0f} rows/s",
         "memory": _given_up(status),
         "output": f"{status['output_rows']:,} records, {status['dead_letters']:,} dead letters",
-        "state": f"{status['state_rows']:,} rows for joins, {status['group_rows']:,} groups",
+        "state": f"{status['state_rows']:,} rows for joins, {status['group_rows']:,} groups, "
+        f"{status['punctuations']:,} punctuations",
         "retained": _retained(status["retained"]),
     }
     for name, text in lines.items():

@@ -10,6 +10,7 @@ from seine.cli.hosting import (
     add_budget,
     add_hosting,
     add_lead,
+    add_purging,
     add_sharing,
     buckets,
     budget,
@@ -17,11 +18,11 @@ from seine.cli.hosting import (
     check_writable,
     lead,
     positive,
+    strategy,
 )
 from seine.cli.progress_line import ProgressLine
 from seine.errors import RunError
 from seine.frontends.script.script_file import read_script
-from seine.network.plan.strategy import CONFIGURATIONS
 from seine.run import Options
 from seine.runtime.output.overwriting import refuse_overwriting
 
@@ -61,6 +62,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add_budget(parser)
     add_lead(parser)
     add_sharing(parser)
+    add_purging(parser)
     add_hosting(parser)
     parser.set_defaults(command=command, hosts=True)
 
@@ -82,7 +84,7 @@ def command(arguments: argparse.Namespace) -> int:
             memory=arguments.memory,
             budget=budget(arguments),
             lead=lead(arguments),
-            sharing=CONFIGURATIONS[arguments.sharing],
+            sharing=strategy(arguments),
             notice=progress.tell,
             progress=progress,
         )

@@ -14,12 +14,14 @@ from seine.cli.hosting import (
     add_budget,
     add_hosting,
     add_lead,
+    add_purging,
     buckets,
     budget,
     check_writable,
     host,
     lead,
     positive,
+    strategy,
 )
 from seine.cli.private_state import private_state
 from seine.cli.progress_line import ProgressLine
@@ -90,6 +92,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     add_budget(parser)
     add_lead(parser)
+    add_purging(parser)
     add_hosting(parser)
     parser.set_defaults(command=command, hosts=True)
 
@@ -110,6 +113,7 @@ def command(arguments: argparse.Namespace) -> int:
             budget(arguments),
             lead=lead(arguments),
             retain=arguments.retain,
+            strategy=strategy(arguments),
         )
         _Serving(arguments, listening, options, progress).go_on()
     return 0

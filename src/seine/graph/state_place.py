@@ -6,10 +6,14 @@ from typing import NamedTuple
 
 
 class StatePlace(NamedTuple):
-    """A node that keeps state, and of its ports the one that is meant; None for the node as a whole."""
+    """A node that keeps state, and of its ports the one that is meant; None for the node as a whole.
+
+    With `punctuations` only the punctuations are meant that the node holds, of all of its ports.
+    """
 
     node: int
     port: int | None = None
+    punctuations: bool = False
 
 
 Holding = tuple[StatePlace, ...]  # where a query, or a stream of it, has rows

@@ -3,21 +3,26 @@
 Tuples and punctuations come apart; how they were mixed follows from how many tuples stand before each
 punctuation.
 
+A stream with UNIQUE columns punctuates by itself: behind each tuple that is let in stands a punctuation of
+its values in these columns.
+
 Rules, in this order. A negative needs a RETRACTABLE stream. A tuple of a stream with IMPORTANCE BY needs
 one that is 0 or more (parsers let no number pass that is not finite). A tuple or negative that an earlier
 punctuation of its stream excludes is dead, unless the punctuation has lapsed. A tuple or negative whose
 timestamp is below clock - LATENESS is dead, where the clock is the largest timestamp accepted before it; and
-so is one below the floor that the stream was given while it was idle. Dead lines move no clock; a punctuation
-holds however late it is.
+so is one below the floor that the stream was given while it was idle. A tuple that repeats the UNIQUE values
+of one let in before it is dead. Dead lines move no clock; a punctuation holds however late it is.
 
 A late row never raises a running maximum, so the clock before each line is the prefix maximum over
-all rows that the rules before it let pass.
+all rows that the rules before it let pass. Whether a row repeats another depends on whether that one is let
+in, which depends on the clock, and so on whether rows before it are: with each look at all lines at least
+one more, from the first on, is judged right, so looks are repeated until nothing changes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,9 +31,16 @@ import pyarrow as pa
 from seine.algebra.arrays import AnyArray, BoolArray, IntArray
 from seine.algebra.definitions import StreamDef
 from seine.algebra.plan_text import interval_text
+from seine.intake.implied_punctuations import all_given, exceeded_before, with_implied
 from seine.intake.intake_state import AdmissionState
 from seine.intake.parsed import NEGATIVE, TUPLE, DeadLine, Parsed, ParsedLines, null_places
-from seine.intake.punctuations import FreshPunctuations, PunctuationProbe, PunctuationStore, limits_of
+from seine.intake.punctuations import (
+    FreshPunctuations,
+    PunctuationProbe,
+    PunctuationStore,
+    key_codes,
+    limits_of,
+)
 from seine.intake.record_layout import RecordLayout
 from seine.rows.delta import FOREVER, NEVER
 
@@ -69,6 +81,16 @@ class LineVerdict:
         self._reasons.append(reason)
         self._reason_of[which] = len(self._reasons)
 
+    def copy(self) -> LineVerdict:
+        """The same verdict, to be tried out."""
+        other = LineVerdict(0)
+        other.take(self)
+        return other
+
+    def take(self, other: LineVerdict) -> None:
+        """Judge as another verdict does."""
+        self._reason_of, self._reasons = other._reason_of.copy(), list(other._reasons)
+
     def reason(self, index: int) -> str:
         return self._reasons[int(self._reason_of[index]) - 1]
 
@@ -89,6 +111,7 @@ class Admission:
         self.arrivals = before.arrivals
         self.floor = before.floor
         self._made = before.made
+        self._unique = [index for index, scheme in enumerate(stream.schemes) if scheme.unique]
         names: list[list[str]] = [*before.punctuations, *[[] for _ in stream.schemes]][: len(stream.schemes)]
         self.kept = [
             PunctuationStore(self._key_types(index), {name: (runs or {})[name] for name in names[index]})
@@ -118,7 +141,12 @@ class Admission:
         self._judge_importance(tuples, verdict)
         fresh = [self._fresh(punctuations, index) for index in range(len(self.kept))]
         self._judge_punctuations(tuples, before, fresh, verdict)
-        clock, late = self._judge_lateness(tuples, verdict)
+        clock, late = self._judge_order(tuples, verdict)
+        if self._unique:
+            punctuations = with_implied(self.layout, self._unique, tuples.take(verdict.alive), punctuations)
+            parsed = replace(parsed, punctuations=punctuations)
+            before = np.searchsorted(tuples.numbers, punctuations.numbers, side="right")
+            fresh = [self._fresh(punctuations, index) for index in range(len(self.kept))]
         new = self._new_punctuations(punctuations, fresh)
         admitted = self._admitted(parsed, before, verdict, new, late)
         self.clock = clock
@@ -174,6 +202,29 @@ class Admission:
             else:
                 kept.forget(self.watermark)
 
+    def _judge_order(self, tuples: ParsedLines, verdict: LineVerdict) -> tuple[int, int]:
+        """Mark tuples that are late or repeat unique values; the clock after all, and how many are late."""
+        if not self._unique or not len(tuples):
+            return self._judge_lateness(tuples, verdict)
+        repeating = [np.zeros(len(tuples), bool) for _ in self._unique]
+        while True:
+            trial = verdict.copy()
+            for index, which in zip(self._unique, repeating, strict=True):
+                trial.refuse(which & trial.alive, self._repeated_reason(index))
+            clock, late = self._judge_lateness(tuples, trial)
+            again = [self._repeating(tuples, trial.alive, index) for index in self._unique]
+            if all(np.array_equal(*pair) for pair in zip(again, repeating, strict=True)):
+                verdict.take(trial)
+                return clock, late
+            repeating = again
+
+    def _repeating(self, tuples: ParsedLines, alive: BoolArray, index: int) -> BoolArray:
+        """Which rows have the values of an earlier row that is alive, and begin while they are its own."""
+        keys = self._key_columns(tuples.rows, index)
+        limits = limits_of(tuples.time, self.stream.schemes[index].lifespan)
+        claimed = np.where(alive & all_given(keys), limits, NEVER)
+        return exceeded_before(key_codes(keys), claimed, tuples.time)
+
     def _judge_lateness(self, tuples: ParsedLines, verdict: LineVerdict) -> tuple[int, int]:
         """Mark the late tuples; the result is the clock after all of them, and how many were late."""
         alive = verdict.alive
@@ -216,8 +267,15 @@ class Admission:
         return [letter(self.stream.name, parsed.file, *line) for line in sorted(dead)]
 
     def _broken_reason(self, index: int) -> str:
-        names = ", ".join(self.stream.fields[c].name for c in self.stream.schemes[index].columns)
-        return f"breaks an earlier punctuation on ({names})"
+        if self.stream.schemes[index].unique:
+            return self._repeated_reason(index)
+        return f"breaks an earlier punctuation on ({self._names(index)})"
+
+    def _repeated_reason(self, index: int) -> str:
+        return f"repeats UNIQUE values of ({self._names(index)})"
+
+    def _names(self, index: int) -> str:
+        return ", ".join(self.stream.fields[c].name for c in self.stream.schemes[index].columns)
 
     def _key_types(self, index: int) -> tuple[pa.DataType, ...]:
         return tuple(self.stream.fields[c].type.arrow() for c in self.stream.schemes[index].columns)

@@ -7,22 +7,22 @@ from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv as pcsv
 
-from seine.algebra.arrays import AnyArray, BoolArray, IntArray
+from seine.algebra.arrays import BoolArray, IntArray
 from seine.errors import SourceError
 from seine.intake.line_block import LINE_LIMIT, LineBlock
-from seine.intake.parsed import NEGATIVE, TUPLE, DeadLine, Parsed, parsed_tuples, shorten
+from seine.intake.marked_rows import MARKERS, NOT_AN_OPERATION, OP, read_operations, separate_marked
+from seine.intake.parsed import TUPLE, DeadLine, Parsed, shorten
 from seine.intake.record_layout import RecordLayout
 from seine.intake.text_values import read_text
 
 _SPLIT_INTO = 16
-_OP = "@op"
 
 
 class CsvLines:
-    """Parses blocks of CSV lines against a record layout; a column `@op` with `-` marks negative tuples.
+    """Parses blocks of CSV lines against a record layout; columns `@op` and `@punctuate` mark negative
+    tuples and punctuations.
 
     A quoted empty field is the empty string, an unquoted one NULL; a field may not span lines.
     """
@@ -43,20 +43,23 @@ class CsvLines:
         table = pa.concat_tables([_fields_schema(len(positions)).empty_table(), *[t for _, t in tables]])
         return self._typed(block, positions, lines, table, dead)
 
-    def positions(self, path: str, header: tuple[str, ...] | None) -> list[int | None]:
-        """For each field of a record, the position of its column; None for `@op`. Refuses a wrong header."""
+    def positions(self, path: str, header: tuple[str, ...] | None) -> list[int | str]:
+        """For each field of a record, the position of its column, or the name of a marker column.
+
+        Refuses a wrong header.
+        """
         if header is None:
             return list(range(len(self.layout.fields)))
-        positions: list[int | None] = []
+        positions: list[int | str] = []
         for name in header:
             index = self.layout.column(name.strip())
-            if index is None and name.strip() != _OP:
+            if index is None and name.strip() not in MARKERS:
                 raise SourceError(
                     path,
                     f"{path}: the header names an unknown column '{shorten(name.encode())}'",
                     hint="declare it, or set the option header = 'false' if the file has no header line",
                 )
-            positions.append(index)
+            positions.append(name.strip() if index is None else index)
         if len(set(positions)) < len(positions):
             raise SourceError(path, f"{path}: the header names a column twice")
         if header and self.layout.time is not None and self.layout.time not in positions:
@@ -87,18 +90,21 @@ class CsvLines:
     def _typed(
         self,
         block: LineBlock,
-        positions: list[int | None],
+        positions: list[int | str],
         lines: IntArray,
         table: pa.Table,
         dead: list[DeadLine],
     ) -> Parsed:
         columns = [pa.nulls(len(lines), field.type.arrow()) for field in self.layout.fields]
         op, alive = np.full(len(lines), TUPLE, np.int8), np.ones(len(lines), bool)
+        marks: pa.Array | None = None
         for field, index in enumerate(positions):
             texts = pa.concat_arrays(table.column(field).chunks)
-            if index is None:
-                bad = _read_ops(texts, op)
-                reason = '@op is not "-"'
+            if index == OP:
+                bad, reason = read_operations(texts, op), NOT_AN_OPERATION
+            elif isinstance(index, str):
+                marks = texts
+                continue
             else:
                 declared = self.layout.fields[index]
                 columns[index], bad = read_text(texts, declared.type)
@@ -106,16 +112,9 @@ class CsvLines:
             _reject(block, lines[bad & alive] - block.first, reason, dead)
             alive &= ~bad
         rows = pa.RecordBatch.from_arrays(columns, schema=self.layout.schema).filter(pa.array(alive))
-        parsed = parsed_tuples(self.layout, block.path, rows, lines[alive], op[alive], block.record)
+        marks = None if marks is None else marks.filter(pa.array(alive))
+        parsed = separate_marked(self.layout, block.path, rows, lines[alive], op[alive], marks, block.record)
         return replace(parsed, dead=sorted(parsed.dead + dead))
-
-
-def _read_ops(texts: pa.Array, op: AnyArray) -> BoolArray:
-    """Note the negative tuples in `op`; a mask of the fields that are neither empty nor `-`."""
-    minus: BoolArray = pc.fill_null(pc.equal(texts, "-"), False).to_numpy(zero_copy_only=False)
-    op[minus] = NEGATIVE
-    given: BoolArray = texts.is_valid().to_numpy(zero_copy_only=False)
-    return given & ~minus
 
 
 def _reject(block: LineBlock, chosen: IntArray, reason: str, dead: list[DeadLine]) -> None:

@@ -19,7 +19,14 @@ from seine.algebra.types import Kind, Type
 from seine.errors import SourceError
 from seine.intake.files import Files
 from seine.intake.intake_state import FileCursor, LostBytes, MovedFile, ParquetCursor, file_identity
-from seine.intake.parsed import RECORD_LIMIT, TUPLE, DeadLine, Parsed, parsed_tuples
+from seine.intake.marked_rows import (
+    MARKERS,
+    NOT_AN_OPERATION,
+    PUNCTUATE,
+    read_operations,
+    separate_marked,
+)
+from seine.intake.parsed import RECORD_LIMIT, TUPLE, DeadLine, Parsed
 from seine.intake.record_layout import RecordLayout
 
 
@@ -237,22 +244,30 @@ class ParquetParser:
         lines = np.arange(rows.first, rows.first + rows.count, dtype=np.int64)
         columns = [pa.nulls(rows.count, field.type.arrow()) for field in self.layout.fields]
         alive, dead = np.ones(rows.count, bool), []
+        op, marks = np.full(rows.count, TUPLE, np.int8), None
         for name in rows.table.column_names:
             index = self.layout.column(name)
-            assert index is not None, "the schema was checked when the file was opened"
-            declared = self.layout.fields[index]
-            columns[index], bad = _convert(_flat(rows.table.column(name)), declared.type)
-            if bad is None:
-                continue
+            values = _flat(rows.table.column(name))
+            if index is None:  # the schema was checked when the file was opened: it is a marker column
+                texts = values.cast(pa.string())
+                if name == PUNCTUATE:
+                    marks = texts
+                    continue
+                bad, reason = read_operations(texts, op), NOT_AN_OPERATION
+            else:
+                declared = self.layout.fields[index]
+                columns[index], misfits = _convert(values, declared.type)
+                if misfits is None:
+                    continue
+                bad, reason = misfits, f"column {declared.name}: the value is no {declared.type}"
             for at in np.flatnonzero(bad & alive).tolist():
-                reason = f"column {declared.name}: the value is no {declared.type}"
                 dead.append(DeadLine(rows.first + at, reason, rows.record(rows.first + at)))
             alive &= ~bad
         batch = pa.RecordBatch.from_arrays(columns, schema=self.layout.schema)
         if dead:
-            batch, lines = batch.filter(pa.array(alive)), lines[alive]
-        op = np.full(len(lines), TUPLE, np.int8)
-        parsed = parsed_tuples(self.layout, rows.path, batch, lines, op, rows.record)
+            batch, lines, op = batch.filter(pa.array(alive)), lines[alive], op[alive]
+            marks = None if marks is None else marks.filter(pa.array(alive))
+        parsed = separate_marked(self.layout, rows.path, batch, lines, op, marks, rows.record)
         return replace(parsed, dead=sorted(parsed.dead + dead))
 
 
@@ -294,6 +309,8 @@ def check_schema(path: str, schema: pa.Schema, layout: RecordLayout) -> None:
     seen: set[int] = set()
     for field in schema:
         index = layout.column(field.name)
+        if index is None and field.name in MARKERS and layout.time is not None and _is_text(field.type):
+            continue
         if index is None:
             raise SourceError(
                 path, f"{path}: unknown column '{field.name}'", hint="declare it or leave it out of the file"
@@ -312,6 +329,18 @@ def check_schema(path: str, schema: pa.Schema, layout: RecordLayout) -> None:
         )
 
 
+def _is_text(arrow: pa.DataType) -> bool:
+    types = pa.types
+    if types.is_dictionary(arrow):
+        return _is_text(arrow.value_type)
+    return bool(
+        types.is_string(arrow)
+        or types.is_large_string(arrow)
+        or types.is_string_view(arrow)
+        or types.is_null(arrow)
+    )
+
+
 def _fits(arrow: pa.DataType, wanted: Type) -> bool:
     """Whether values of an Arrow type can be values of the declared type."""
     types = pa.types
@@ -325,8 +354,8 @@ def _fits(arrow: pa.DataType, wanted: Type) -> bool:
         Kind.BIGINT: types.is_integer(arrow),
         Kind.DOUBLE: types.is_floating(arrow) or types.is_integer(arrow),
         Kind.DECIMAL: types.is_decimal(arrow) or types.is_integer(arrow),
-        Kind.STRING: types.is_string(arrow) or types.is_large_string(arrow) or types.is_string_view(arrow),
-        Kind.XML: types.is_string(arrow) or types.is_large_string(arrow) or types.is_string_view(arrow),
+        Kind.STRING: _is_text(arrow),
+        Kind.XML: _is_text(arrow),
         Kind.DATE: types.is_date(arrow),
         Kind.TIMESTAMP: types.is_timestamp(arrow),
     }

@@ -27,6 +27,7 @@ from seine.network.groups.group_purging import release
 from seine.network.groups.pipeline_breakers import BreakerRows, PipelineBreakers
 from seine.network.groups.set_operands import in_canonical_order, rows_as_set, with_ordered_columns
 from seine.network.groups.vertical_expansion import Place, Regrouping, RegroupLimits, WantedGrouping
+from seine.network.joins.chosen_schemes import fewest_schemes
 from seine.network.joins.join_keys import ItemRows, JoinKeys
 from seine.network.joins.join_placing import JoinPlacer
 from seine.network.joins.join_sharing import JoinOrderSearch, JoinStep, Order
@@ -96,7 +97,7 @@ class Builder:
         grouping = self._placer.of_breakers()
         self.regrouping = Regrouping(grouping, limits, estimates)
         self._prefilters = Prefilters(self._placer, strategy, estimates)
-        self._joins = JoinPlacer(self._placer, self._prefilters, query, strategy.lazy)
+        self._joins = JoinPlacer(self._placer, self._prefilters, query, strategy)
         self._breakers = PipelineBreakers(grouping, self.regrouping)
         self._memory = star_limit(query)
         self.joined: list[Nested] = []  # the streams of blocks that punctuations free, as they are joined
@@ -270,7 +271,6 @@ class Builder:
     def _block(self, block: Block, *, minimal: bool = False) -> BlockRows:
         placed = [self._item(item, len(block.items) == 1) for item in block.items]
         bases = [base for base, _ in placed]
-        joining = JoinOrderSearch(block, bases, self._site, self._placer.join_owner, minimal)
         streams = streams_at_once(block, bases)
         tree, multi = None, None
         if streams is not None:
@@ -278,6 +278,12 @@ class Builder:
             together = at_once(streams, tree)
             multi = None if together is None else multi_plan(together, bases)
             self.joined.append(nested_aliases(streams, None if tree is None else tree.tree))
+        fewest = fewest_schemes(block) if self._strategy.fewest_schemes and tree is None else None
+        if fewest is not None and multi is not None:
+            kept = [use for use in multi.schemes if (use.stream.name, use.scheme) in fewest]
+            multi = replace(multi, schemes=tuple(kept))
+        self._placer.listen_to(fewest)
+        joining = JoinOrderSearch(block, bases, self._site, self._placer.join_owner, minimal)
         order = self._order(block, joining, tree, multi)
         offsets = joining.offsets(order.items)
         move = joining.moving(offsets)
@@ -363,8 +369,8 @@ class Builder:
             steps = steps[len(multi.items) - 1 :]
         generation = tree.generation(steps, multi) if tree else 0
         if multi is not None:
-            lazy = self._strategy.lazy
-            node = place_multi_join(self._placer, self._prefilters, multi, conditions, lazy, generation)
+            strategy = self._strategy
+            node = place_multi_join(self._placer, self._prefilters, multi, conditions, strategy, generation)
             decided += multi.decided
             joins.append(node)
             if tree:

@@ -27,6 +27,7 @@ from seine.network.groups.vertical_expansion import Place
 from seine.network.joins.stream_placing import place_stream
 from seine.network.plan.birth import restrict_to_arrivals, scan_since, with_arrival
 from seine.network.plan.output_form import form_of
+from seine.network.plan.purge_options import strategy_of
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.network.searches.network_plans import network_plans
 from seine.network.searches.schema_change import SchemaChange
@@ -159,6 +160,7 @@ class Network:
     ) -> Builder:
         stages, since = (self.stages, birth_epoch) if self.live else (None, 0)
         strategy = replace(self.strategy, share=False, replayed=True) if replayed else self.strategy
+        strategy = strategy_of(query, strategy)
         return Builder(self._site, query, strategy, self.estimates, stages, left, scopes, since)
 
     def _reroute(self) -> None:

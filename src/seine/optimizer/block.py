@@ -17,6 +17,7 @@ from functools import cached_property
 from seine.algebra.expressions import Column, Expression, conjuncts, shift_columns, substitute
 from seine.algebra.plan import Join, Lookup, Plan, Project, Scan, Select
 from seine.optimizer.explicit_equalities import explicit_equalities
+from seine.optimizer.punctuation_timeouts import with_timeouts
 from seine.optimizer.traverse import LARGEST_SUBSTITUTION, identity, stays_small
 
 
@@ -108,10 +109,11 @@ def block_of(plan: Plan, *, largest: int | None = LARGEST_SUBSTITUTION) -> Block
     """The block at the top of a plan, with the equalities that its conditions imply stated plainly.
 
     See `take_apart` for `largest`, and `explicit_equalities` for the equalities: check and builder
-    read the same ones.
+    read the same ones. Time-outs of punctuations are conditions too (`punctuation_timeouts.py`).
     """
     block = take_apart(plan, largest=largest)
-    return Block(block.items, explicit_equalities(block.conditions), block.outputs)
+    conditions = with_timeouts(block.items, block.offsets, explicit_equalities(block.conditions))
+    return Block(block.items, conditions, block.outputs)
 
 
 def take_apart(

@@ -6,7 +6,7 @@ Cites: SAFETY 2.2 (Def 3), SAFETY 2.4 (Def 5), SAFETY 4.1 (Thm 2), SAFETY 4.2 (T
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from seine.algebra.document_plan import DocumentQuery
@@ -16,6 +16,7 @@ from seine.errors import ScriptError, SeineError
 from seine.frontends.script.script import Script
 from seine.safety.cures.cures import cures, would_last
 from seine.safety.cures.search_cures import search_cures
+from seine.safety.held_punctuations import BOUNDED, HeldScheme, growth_words, held_schemes
 from seine.safety.states.check_plan import judge, notes
 from seine.safety.states.document_states import document_cure
 from seine.safety.states.stateful_streams import kept_scans
@@ -23,7 +24,11 @@ from seine.safety.states.stateful_streams import kept_scans
 
 @dataclass(frozen=True)
 class Verdict:
-    """`purgeable` has each stream alias that the query keeps; `accepted` counts the user's wish."""
+    """`purgeable` has each stream alias that the query keeps; `accepted` counts the user's wish.
+
+    `safe` is about tuples. Punctuations are held too, and may grow without end where nothing punctuates
+    them away: `punctuations` says so of each scheme that a safe query listens to.
+    """
 
     query: str
     safe: bool
@@ -31,6 +36,7 @@ class Verdict:
     purgeable: dict[str, bool]
     reason: str
     hint: str | None = None
+    punctuations: dict[str, bool] = field(default_factory=dict)  # by scheme: whether those held are bounded
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -39,6 +45,7 @@ class Verdict:
             "purgeable": self.purgeable,
             "reason": self.reason,
             "hint": self.hint,
+            "punctuations": self.punctuations,
         }
 
 
@@ -49,9 +56,25 @@ def verdict(query: Query) -> Verdict:
     accepted.
     """
     try:
-        purgeable = judge(query.plan)
+        judged = _of_tuples(query, judge(query.plan))
+        held = held_schemes(query.plan) if judged.safe else []
     except RecursionError:
         raise SeineError(f"query {query.name!r} is nested too deeply", hint="split it") from None
+    judged = replace(judged, punctuations={scheme.name: scheme.is_bounded for scheme in held})
+    growing = [scheme for scheme in held if not scheme.is_bounded]
+    if not growing:
+        return judged
+    reason = f"{judged.reason}; but punctuations of {', '.join(s.name for s in growing)} grow without end"
+    if query.option("punctuations") != BOUNDED:
+        return replace(judged, reason=reason)
+    reason = f"query {query.name} could grow without bound: {growth_words(growing)}"
+    if query.option("unbounded") is True:
+        return replace(judged, safe=False, reason=f"{reason} (accepted: unbounded = true)")
+    return replace(judged, safe=False, accepted=False, reason=reason, hint=_punctuation_cure(growing))
+
+
+def _of_tuples(query: Query, purgeable: dict[str, bool]) -> Verdict:
+    """The verdict that counts tuples alone."""
     lasting = [alias for alias, bounded in purgeable.items() if not bounded]
     if not lasting:
         return Verdict(query.name, True, True, purgeable, _safe_reason(query.plan))
@@ -63,6 +86,11 @@ def verdict(query: Query) -> Verdict:
     if by_wish:
         return Verdict(query.name, False, True, purgeable, f"{reason} (accepted: unbounded = true)")
     return Verdict(query.name, False, False, purgeable, reason, _cure(query.plan, lasting))
+
+
+def _punctuation_cure(growing: Sequence[HeldScheme]) -> str:
+    additions = dict.fromkeys(scheme.cure for scheme in growing)
+    return f"declare {' and '.join(additions)}; or leave out punctuations = 'bounded'"
 
 
 def _safe_reason(plan: Plan) -> str:

@@ -10,13 +10,14 @@ from dataclasses import dataclass
 
 from seine.algebra.document_plan import DocumentQuery
 from seine.algebra.plan import Plan, Scan
+from seine.algebra.plan_text import interval_text
 from seine.algebra.search_plan import Search
 from seine.errors import printable
 from seine.safety.graph.chains import punctuated
-from seine.safety.graph.kept_punctuations import kept_punctuations
 from seine.safety.graph.punctuation_graph import CLOCK, Closer, Graph
 from seine.safety.graph.transformed import transformed
-from seine.safety.plans.safe_plans import THROUGHPUT, JoinOf, Tree
+from seine.safety.held_punctuations import held_schemes
+from seine.safety.plans.safe_plans import THROUGHPUT, JoinOf, Tree, is_safe
 from seine.safety.plans.schemes import schemes_used
 from seine.safety.states.document_states import document_states
 from seine.safety.states.item_facts import Sources
@@ -71,17 +72,27 @@ def safety_lines(plan: Plan, joined: Sequence[Nested] = ()) -> list[str]:
     sets = circles(plan)
     if len(sets) > 1 and any(len(one) > 1 for one in sets):
         lines.append(f"close one another: {', '.join('{' + ', '.join(one) + '}' for one in sets)}")
-    lines += _punctuation_lines(plan)
+    lines += [*_timeout_lines(plan), *_punctuation_lines(plan)]
     return [printable(line) for line in lines]
 
 
 def _punctuation_lines(plan: Plan) -> list[str]:
-    """Which punctuations the joins of the top block keep for good."""
-    sources = Sources()
-    block, graph = sources.block(plan)
-    if len(graph.items) < 2 or sources.why_not_purged(plan) is not None:
-        return []
-    return [printable(line) for line in kept_punctuations(graph.graph, column_names(block, graph))]
+    """Which punctuations joins and groups keep for good."""
+    return [printable(scheme.line()) for scheme in held_schemes(plan) if not scheme.is_bounded]
+
+
+def _timeout_lines(plan: Plan) -> list[str]:
+    """Which pairs the time-outs of punctuations leave out, so that what waits for a missed one goes."""
+    return [
+        f"time-out: a tuple of {scan.alias} that is more than {length} later than one with the same"
+        f" {punctuated([field.name for field in scan.schema], scheme.columns)} does not join it"
+        for scan in kept_scans(plan)
+        for scheme in scan.stream.schemes
+        if scheme.timeout is not None
+        for length in [
+            interval_text(scheme.timeout) if scan.stream.domain == "timestamp" else str(scheme.timeout)
+        ]
+    ]
 
 
 def _plan_lines(plan: Plan, joined: Sequence[Nested]) -> list[str]:
@@ -96,7 +107,8 @@ def _plan_lines(plan: Plan, joined: Sequence[Nested]) -> list[str]:
     used = schemes_used(graph, tree, THROUGHPUT)
     ordered = sorted(used, key=lambda one: (one[0], one[1].columns))
     schemes = [f"{names[number]}.{punctuated(columns[number], closer.columns)}" for number, closer in ordered]
-    enough = f"; punctuations on {', '.join(schemes)} are enough" if schemes else ""
+    is_enough = bool(schemes) and is_safe(graph, tree)
+    enough = f"; punctuations on {', '.join(schemes)} are enough" if is_enough else ""
     return [f"joined as {_tree_words(tree, names)}{enough}"]
 
 

@@ -54,6 +54,9 @@ class StatusAnswer(TypedDict):
     rows_per_second: Annotated[float, Field(description="over the last seconds")]
     state_rows: Annotated[int, Field(description="tuples and punctuations held for joins")]
     group_rows: Annotated[int, Field(description="groups held by aggregates and set operators, about")]
+    punctuations: Annotated[
+        int, Field(description="punctuations held: those of joins, among state_rows, and those of groups")
+    ]
     shed: Annotated[int, Field(description="tuples that memory limits pushed out or kept out")]
     exact_share: ExactShare
     state_by_query: Annotated[
@@ -177,6 +180,9 @@ class QueryAnswer(TypedDict):
     ]
     group_rows: Annotated[
         int, Field(description="groups held by its aggregates and set operators, about; they are shared")
+    ]
+    punctuations: Annotated[
+        int, Field(description="punctuations held by its joins and groups; they are shared")
     ]
     text: str
 

@@ -35,6 +35,7 @@ class DeliveryFigures:
     state_rows: Mapping[int, int]  # by node
     port_rows: Mapping[int, Sequence[int]]  # by node and port
     group_rows: Mapping[int, int]  # by node
+    punctuation_rows: Mapping[int, int]  # by node
     memory: Mapping[int, MemoryAccount]  # of joins within a memory, by node
     measured_since: float
     rows_before: int
@@ -79,6 +80,7 @@ class FigureTaker:
             MappingProxyType(totals.state_rows),
             MappingProxyType(totals.port_rows),
             MappingProxyType(totals.group_rows),
+            MappingProxyType(totals.punctuation_rows),
             MappingProxyType(totals.memory),
             since,
             rows_before,

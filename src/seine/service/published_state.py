@@ -64,6 +64,7 @@ class PublishedState:
             "exact_share": exact_share([account]) if account else None,
             "state_rows": self._state_rows(registered),
             "group_rows": sum(figures.group_rows.get(node, 0) for node in registered.nodes),
+            "punctuations": sum(figures.punctuation_rows.get(node, 0) for node in registered.nodes),
             "text": registered.query.text,
         }
 

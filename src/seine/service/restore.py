@@ -16,7 +16,7 @@ from seine.catalog import CatalogView, QueryPosition, StoredQuery
 from seine.errors import RunError
 from seine.frontends.script.script import Declarations
 from seine.network.network import Network
-from seine.network.plan.strategy import CONFIGURATIONS
+from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.failures import Failure
 from seine.runtime.history_replay import HistoryStart
@@ -31,7 +31,9 @@ class RelationsInUse:
     tuples: Mapping[str, pa.RecordBatch] = field(default_factory=dict)
 
 
-def restore(catalog: CatalogView, deployment: Deployment) -> tuple[ServiceView, Network, RelationsInUse]:
+def restore(
+    catalog: CatalogView, deployment: Deployment, strategy: Strategy = CONFIGURATIONS["all"]
+) -> tuple[ServiceView, Network, RelationsInUse]:
     """What a catalog says is registered; the network is the version that it names."""
     version, last = catalog.version(), deployment.journal.last()
     if last is not None and last.network > version:
@@ -40,7 +42,7 @@ def restore(catalog: CatalogView, deployment: Deployment) -> tuple[ServiceView, 
             f"entry {last.number} was cut for version {last.network}",
             hint="put the catalog back that belongs to this folder",
         )
-    network = deployment.versions.network(version, CONFIGURATIONS["all"])
+    network = deployment.versions.network(version, strategy)
     declared = Declarations(catalog.streams(), catalog.relations(), catalog.edges())
     graphs = SchemaGraphs(declared.tables, declared.edges)
     registered = {query.name.lower(): _registered(query, network, graphs) for query in catalog.queries()}

@@ -18,6 +18,7 @@ from seine.intake.retention_limit import RetentionLimit
 from seine.intake.stream_status import StreamStatus
 from seine.network.network import Network
 from seine.network.plan.output_form import limit_of
+from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.operators.state.work_budget import WorkBudget
 from seine.runtime.driver import Driver
 from seine.runtime.folder.deployment import Deployment
@@ -65,6 +66,7 @@ class ServiceOptions:
     reading: bool = True
     lead: Lead = NO_LEAD
     retain: RetentionLimit | None = None
+    strategy: Strategy = CONFIGURATIONS["all"]
 
 
 class Service:
@@ -89,7 +91,7 @@ class Service:
         self._prepare(options)
         self.deployment.remove_cache()  # of a process that was killed
         with self._catalog.read() as snapshot:
-            restored = restore(snapshot, self.deployment)
+            restored = restore(snapshot, self.deployment, options.strategy)
         view, turn = restored[0], RLock()
         self.registrar = Registrar(folder, self._catalog, self.deployment, restored, turn, options.notice)
         self._retained = self._open_retained(options)
@@ -216,6 +218,7 @@ class Service:
             "rows_per_second": round(figures.rows_per_second(), 1),
             "state_rows": sum(figures.state_rows.values()),
             "group_rows": sum(figures.group_rows.values()),
+            "punctuations": sum(figures.punctuation_rows.values()),
             "shed": sum(account.shed for account in figures.memory.values()),
             "exact_share": exact_share(figures.memory.values()),
             "state_by_query": state.largest_states(),

@@ -2,6 +2,7 @@
 
 engine = seine.Engine(spark)
 engine.stream("bid", bids, timestamp="ts", window=20)      # any streaming DataFrame
+engine.stream("sale", sales, timestamp="ts", punctuated_on=["item"])   # "@punctuate" marks punctuations
 engine.relation("item", items)                             # any DataFrame
 engine.register("CREATE QUERY big AS SELECT b.item FROM bid b, item i WHERE b.item = i.item")
 running = engine.start()                                   # or start(print), or start(out="alerts.jsonl")
@@ -16,14 +17,14 @@ import logging
 import os
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
 from seine.algebra import aggregates
-from seine.algebra.definitions import RelationDef, Source, StreamDef
+from seine.algebra.definitions import RelationDef, Scheme, Source, StreamDef
 from seine.algebra.types import Field, Kind
 from seine.errors import Position, SeineError
 from seine.frontends.script.script import Declarations, Script
@@ -68,10 +69,17 @@ class Engine:
         timestamp: str,
         window: int | dt.timedelta | None = None,
         lateness: int | dt.timedelta = 0,
+        punctuated_on: Sequence[str | Sequence[str]] = (),
+        lifespan: int | dt.timedelta | None = None,
+        retractable: bool = False,
     ) -> None:
         """Declare a streaming DataFrame.
 
-        Lengths of time are whole numbers for a BIGINT time column, timedeltas for a TIMESTAMP one.
+        Lengths of time are whole numbers for a BIGINT time column, timedeltas for a TIMESTAMP one. A scheme
+        in `punctuated_on` is a column or several; its punctuations hold for ever, or for `lifespan`. A row
+        whose column `@punctuate` names the columns of a scheme is a punctuation of its values in them, behind
+        all tuples of its micro-batch. A row whose column `@op` is `-` is a negative tuple of a stream that is
+        `retractable`.
         """
         self._refuse_name(name)
         if not frame.isStreaming:
@@ -86,18 +94,29 @@ class Engine:
         key = name.lower()
         path = self._path("landing", file_name(key))
         land_nothing(fields, path)
-        self._declared.streams[key] = StreamDef(key, fields, time, Source(path, "PARQUET"), lifetime, delay)
+        span = None if lifespan is None else _length(lifespan, plain, 1)
+        source = Source(path, "PARQUET")
+        schemes = tuple(_schemes(name, fields, punctuated_on, span))
+        self._declared.streams[key] = StreamDef(
+            key, fields, time, source, lifetime, delay, schemes, retractable
+        )
         self._frames[key] = frame
 
-    def relation(self, name: str, frame: DataFrame) -> None:
-        """Declare a DataFrame as a relation; it is read once, now."""
+    def relation(self, name: str, frame: DataFrame, *, valid: tuple[str, str] | None = None) -> None:
+        """Declare a DataFrame as a relation; it is read once, now.
+
+        `valid` names the columns of a tuple's active interval [begin, end): it joins a combination whose
+        stream tuples are all within it, as VALID FROM begin TO end says in a script.
+        """
         self._refuse_name(name)
         if frame.isStreaming:
             raise SeineError(f"the DataFrame of relation {name} is streaming", hint="declare it by stream()")
         key = name.lower()
         path = self._path("relations", file_name(key))
         land_whole(frame, path)
-        self._declared.relations[key] = RelationDef(key, fields_of(frame), Source(path, "PARQUET"))
+        fields = fields_of(frame)
+        interval = None if valid is None else _interval(name, fields, valid)
+        self._declared.relations[key] = RelationDef(key, fields, Source(path, "PARQUET"), interval)
 
     def aggregate(self, aggregate: type[aggregates.UserAggregate]) -> None:
         """Register an algebraic aggregate for use in queries."""
@@ -182,6 +201,39 @@ def _notice(text: str) -> None:
 
 def _temporary() -> str:
     return tempfile.mkdtemp(dir=scratch_folder(), prefix="engine-")
+
+
+def _schemes(
+    stream: str, fields: tuple[Field, ...], schemes: Sequence[str | Sequence[str]], lifespan: int | None
+) -> Iterator[Scheme]:
+    """The punctuation schemes of a stream; refuses unknown columns, and two schemes of the same columns."""
+    seen: set[frozenset[int]] = set()
+    for scheme in schemes:
+        names = [scheme] if isinstance(scheme, str) else list(scheme)
+        columns = tuple(_column(stream, fields, name) for name in names)
+        if not columns or len({*columns}) < len(columns) or frozenset(columns) in seen:
+            raise SeineError(
+                f"stream {stream}: a punctuation scheme has some columns, each once, and not those of another"
+            )
+        seen.add(frozenset(columns))
+        yield Scheme(columns, lifespan)
+
+
+def _interval(relation: str, fields: tuple[Field, ...], names: tuple[str, str]) -> tuple[int, int]:
+    """The columns of an active interval; both BIGINT, or both TIMESTAMP."""
+    begin, end = (_column(relation, fields, name) for name in names)
+    kinds = {fields[begin].type.kind, fields[end].type.kind}
+    if not (kinds <= {Kind.INT, Kind.BIGINT} or kinds == {Kind.TIMESTAMP}):
+        message = f"the interval of {relation} needs two BIGINT or two TIMESTAMP columns"
+        raise SeineError(message, hint="cast them")
+    return begin, end
+
+
+def _column(table: str, fields: tuple[Field, ...], name: str) -> int:
+    names = [field.name for field in fields]
+    if name.lower() not in names:
+        raise SeineError(f"{table} has no column '{name}'", hint=f"columns: {', '.join(names)}")
+    return names.index(name.lower())
 
 
 def _time_column(stream: str, fields: tuple[Field, ...], timestamp: str) -> int:

@@ -19,6 +19,7 @@ from pyspark.sql.streaming import StreamingQuery
 
 from seine.algebra.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, Field, Kind, Type
 from seine.errors import SeineError
+from seine.intake.marked_rows import MARKERS, PUNCTUATE
 
 _TYPES: dict[type[spark_types.DataType], Type] = {
     spark_types.BooleanType: BOOLEAN,
@@ -36,8 +37,9 @@ _TYPES: dict[type[spark_types.DataType], Type] = {
 
 
 def fields_of(frame: DataFrame) -> tuple[Field, ...]:
-    """The columns of a DataFrame in Seine's types, their names folded."""
-    fields = tuple(Field(column.name.lower(), _type(column)) for column in frame.schema.fields)
+    """The columns of a DataFrame in Seine's types, their names folded; marker columns are none of them."""
+    columns = [column for column in frame.schema.fields if column.name not in MARKERS]
+    fields = tuple(Field(column.name.lower(), _type(column)) for column in columns)
     names = [field.name for field in fields]
     for name in names:
         if names.count(name) > 1:
@@ -87,14 +89,22 @@ def land_batches(
 def in_time(rows: pa.Table, time: str) -> pa.Table:
     """The rows by event time; those of one instant stay as they came, those without a time come last.
 
+    Behind them come the punctuations: one binds what comes in later micro-batches.
+
     >>> in_time(pa.table({"t": [2, None, 1, 2], "a": [1, 2, 3, 4]}), "t")["a"].to_pylist()
     [3, 1, 4, 2]
     """
-    return rows.take(pc.sort_indices(rows, sort_keys=[(time, "ascending")]))
+    ordered = rows.take(pc.sort_indices(rows, sort_keys=[(time, "ascending")]))
+    if PUNCTUATE not in rows.column_names:
+        return ordered
+    marked = pc.is_valid(ordered[PUNCTUATE])
+    return pa.concat_tables([ordered.filter(pc.invert(marked)), ordered.filter(marked)])
 
 
 def _folded(frame: DataFrame) -> DataFrame:
-    return frame.toDF(*[field.name for field in fields_of(frame)])
+    names = [column.name for column in frame.schema.fields]
+    fields_of(frame)  # refuses what a stream cannot have
+    return frame.toDF(*[name if name in MARKERS else name.lower() for name in names])
 
 
 def _write(table: pa.Table, path: str) -> None:

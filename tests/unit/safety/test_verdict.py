@@ -96,7 +96,10 @@ def test_kept_streams_need_windows(sql, purgeable):
         ("SELECT a FROM w EXCEPT SELECT a FROM u", {"w": True, "u": False}),
         ("SELECT a FROM p EXCEPT SELECT a FROM w", {"p": False, "w": True}),
         # results beneath joins: punctuations do not free what is joined with groups
-        ("SELECT x.n FROM (SELECT a, COUNT(*) AS n FROM p GROUP BY a) x, p WHERE x.a = p.a", {"p": False}),
+        (
+            "SELECT x.n FROM (SELECT a, COUNT(*) AS n FROM p GROUP BY a) x, p WHERE x.a = p.a",
+            {"x.p": False, "p": False},
+        ),
         (
             "SELECT x.n FROM (SELECT a, COUNT(*) AS n FROM w GROUP BY a) x, p WHERE x.a = p.a",
             {"w": True, "p": False},
@@ -161,7 +164,7 @@ def test_kept_streams_need_windows(sql, purgeable):
         # written through sub-queries
         (
             "SELECT x.k FROM (SELECT a AS k FROM p) x, (SELECT a AS j FROM p WHERE b > 1) y WHERE x.k = y.j",
-            {"p": True},
+            {"x.p": True, "y.p": True},
         ),
     ],
 )
@@ -187,6 +190,7 @@ def test_the_refusal_names_streams_and_cure():
         "purgeable": {"x": False, "y": False},
         "reason": result.reason,
         "hint": result.hint,
+        "punctuations": {},
     }
 
 
@@ -293,3 +297,24 @@ def test_the_cure_of_a_search_is_a_window_or_to_leave_streams_out():
     assert hint == "declare a WINDOW on lasting; or say WITH (unbounded = true)"
     by_wish = searched("'a b'", "WITH (unbounded = true)")
     assert by_wish.accepted and not by_wish.safe
+
+
+@pytest.mark.parametrize(
+    ("sql", "aliases"),
+    [
+        ("SELECT p.a FROM (SELECT a FROM u) p, (SELECT a FROM u) q WHERE p.a = q.a", ["p.u", "q.u"]),
+        ("SELECT p.a FROM (SELECT a FROM u) p, u WHERE p.a = u.a", ["p.u", "u"]),
+        ("WITH c AS (SELECT a FROM u) SELECT x.a FROM c x, c y WHERE x.a = y.a", ["x.u", "y.u"]),
+        (
+            "SELECT p.a FROM (SELECT a, COUNT(*) AS n FROM w GROUP BY a) p, (SELECT DISTINCT a FROM w) q,"
+            " (SELECT r.a FROM (SELECT a FROM w) r, w s WHERE r.a = s.a) t WHERE p.a = q.a AND q.a = t.a",
+            ["p.w", "q.w", "t.w", "s"],
+        ),
+        ("SELECT p.a FROM (SELECT a FROM u) p, (SELECT a FROM w) q WHERE p.a = q.a", ["u", "w"]),
+    ],
+)
+def test_streams_of_sub_queries_are_told_apart(sql, aliases):
+    result = judged(sql, "WITH (unbounded = true)")
+    assert [*result.purgeable] == aliases
+    lasting = [alias for alias in aliases if alias.split(".")[-1] == "u"]
+    assert all(alias in result.reason for alias in lasting)

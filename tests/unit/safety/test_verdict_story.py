@@ -99,6 +99,11 @@ def test_a_safe_plan_is_told():
     assert safety_lines(plan_of(chain), [at_once[:2]]) == safety_lines(plan_of(chain))
 
 
+def test_a_plan_that_is_not_safe_is_not_called_enough():
+    joined = [line for line in safety_lines(plan_of(FIGURE_8), [("s1", "s2", "s3")]) if "joined as" in line]
+    assert joined == ["joined as (s1, s2, s3)"]
+
+
 def test_check_tells_the_plan_that_runs(tmp_path, capsys):
     script = tmp_path / "q.sql"
     columns = "(a BIGINT, b BIGINT, ts BIGINT) TIMESTAMP BY ts"
@@ -184,6 +189,7 @@ def test_punctuations_that_stay_are_told(schemes: str, clauses: str, end: str | 
     plan = parse(f"{tables}CREATE QUERY q AS {sql};").declarations.queries["q"].plan
     pairs = ("ty", "xt", "yx") if end else ()
     lines = [
-        f"punctuations of {one}.a stay: until {other} punctuates the same, {end}" for one, other in pairs
+        f"punctuations of {one}.a stay, and grow without end: until {other} punctuates the same, {end}"
+        for one, other in pairs
     ]
     assert [line for line in safety_lines(plan) if line.startswith("punctuations of")] == lines

@@ -134,7 +134,7 @@ def test_the_commands_print_them_as_tables(rig: HttpRig, capsys: pytest.CaptureF
     rig.run()
     assert main(["status", "--service", rig.server.url]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert any(line.startswith("state ") and line.endswith(", 3 groups") for line in lines)
+    assert any(line.startswith("state ") and line.endswith(", 3 groups, 0 punctuations") for line in lines)
     start = next(i for i, line in enumerate(lines) if line.startswith("stream "))
     head, stream = (" ".join(line.split()) for line in lines[start:])
     assert head == "stream state watermark tuples lag late dead last reason"

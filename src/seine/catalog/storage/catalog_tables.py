@@ -28,7 +28,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 metadata = MetaData(
     naming_convention={
@@ -107,6 +107,8 @@ scheme = Table(
     _part_of("seine_stream.input_id", name="stream_id"),
     Column("number", Integer, primary_key=True),
     Column("lifespan", BigInteger),
+    Column("unique_key", Boolean, nullable=False),
+    Column("timeout", BigInteger),
 )
 
 scheme_column = Table(

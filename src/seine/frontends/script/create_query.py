@@ -22,7 +22,8 @@ from seine.frontends.text.lexer import Token, TokenKind
 from seine.frontends.xscl.known_blocks import KnownBlocks
 
 _LANGUAGES = ["SELECT", "SEARCH", "XSCL"]
-_OF_SELECT = ("memory", "emit", "importance")  # options; those that follow from memory are refused with it
+# Options; those that follow from memory are refused with it.
+_OF_SELECT = ("memory", "emit", "importance", "punctuations", "purge", "schemes", "objective")
 
 
 @dataclass(frozen=True)

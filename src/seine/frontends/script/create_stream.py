@@ -11,18 +11,30 @@ from seine.frontends.script.columns import column_index, read_columns
 from seine.frontends.script.from_source import SourceClauses
 from seine.frontends.text.cursor import Cursor, Name
 from seine.frontends.text.durations import Duration, read_duration
+from seine.frontends.text.lexer import Token
 
 _CLAUSES = [
     "TIMESTAMP",
     "WINDOW",
     "LATENESS",
     "PUNCTUATED",
+    "UNIQUE",
     "RETRACTABLE",
     "IMPORTANCE",
     "FROM",
     "FORMAT",
     "WITH",
 ]
+
+
+@dataclass(frozen=True)
+class _SchemeClause:
+    """PUNCTUATED ON (columns) [LIFESPAN length] [TIMEOUT length], or UNIQUE (columns) [LIFESPAN length]."""
+
+    columns: tuple[int, ...]
+    lifespan: Duration | None
+    unique: Token | None = None
+    timeout: Duration | None = None
 
 
 @dataclass
@@ -35,7 +47,7 @@ class _Clauses:
     time: Name | None = None
     window: Duration | None = None
     lateness: Duration | None = None
-    punctuated: list[tuple[tuple[int, ...], Duration | None]] = field(default_factory=list)
+    punctuated: list[_SchemeClause] = field(default_factory=list)
     retractable: bool | None = None
     importance: Name | None = None
 
@@ -59,7 +71,10 @@ def _read_clause(cursor: Cursor, clauses: _Clauses) -> None:
     elif cursor.accept("LATENESS"):
         _set(cursor, clauses, "lateness", read_duration(cursor), start)
     elif cursor.accept("PUNCTUATED"):
+        cursor.expect("ON")
         clauses.punctuated.append(_read_scheme(cursor, clauses))
+    elif cursor.token.is_word("UNIQUE"):
+        clauses.punctuated.append(_read_scheme(cursor, clauses, cursor.advance()))
     elif cursor.accept("RETRACTABLE"):
         _set(cursor, clauses, "retractable", True, start)
     elif cursor.accept("IMPORTANCE"):
@@ -75,17 +90,18 @@ def _set(cursor: Cursor, clauses: _Clauses, clause: str, value: object, start: i
     setattr(clauses, clause, value)
 
 
-def _read_scheme(cursor: Cursor, clauses: _Clauses) -> tuple[tuple[int, ...], Duration | None]:
-    cursor.expect("ON")
+def _read_scheme(cursor: Cursor, clauses: _Clauses, unique: Token | None = None) -> _SchemeClause:
     start = cursor.token.start
     names = cursor.comma_separated(lambda: cursor.expect_name("a column name"))
     columns = tuple(column_index(cursor, clauses.fields, name, clauses.name.written) for name in names)
     if len(set(columns)) < len(columns):
         raise cursor.error("a punctuation scheme names each column once", at=start)
-    if any(set(columns) == set(others) for others, _ in clauses.punctuated):
-        hint = "a punctuation could not tell which one it is of"
+    if any(set(columns) == set(other.columns) for other in clauses.punctuated):
+        hint = "a punctuation could not tell which one it is of; UNIQUE (columns) is such a scheme too"
         raise cursor.error("two punctuation schemes have the same columns", hint, at=start)
-    return columns, read_duration(cursor) if cursor.accept("LIFESPAN") else None
+    lifespan = read_duration(cursor) if cursor.accept("LIFESPAN") else None
+    timeout = read_duration(cursor) if not unique and cursor.accept("TIMEOUT") else None
+    return _SchemeClause(columns, lifespan, unique, timeout)
 
 
 def _finish(cursor: Cursor, clauses: _Clauses) -> StreamDef:
@@ -93,6 +109,11 @@ def _finish(cursor: Cursor, clauses: _Clauses) -> StreamDef:
     plain = clauses.fields[time].type == BIGINT
 
     clauses.source.check_bounds(cursor, plain)
+    unique = next((scheme.unique for scheme in clauses.punctuated if scheme.unique), None)
+    if unique is not None and clauses.retractable:
+        hint = "leave out UNIQUE or RETRACTABLE"
+        message = "UNIQUE needs a stream that only appends: a deleted tuple could not come again"
+        raise cursor.error(message, hint, at=unique)
 
     def length(duration: Duration | None, least: int) -> int | None:
         return None if duration is None else _length(cursor, duration, plain, least)
@@ -104,7 +125,10 @@ def _finish(cursor: Cursor, clauses: _Clauses) -> StreamDef:
         source=clauses.source.finish(cursor, clauses.fields),
         window=length(clauses.window, 1),
         lateness=length(clauses.lateness, 0) or 0,
-        schemes=tuple(Scheme(columns, length(lifespan, 1)) for columns, lifespan in clauses.punctuated),
+        schemes=tuple(
+            Scheme(one.columns, length(one.lifespan, 1), one.unique is not None, length(one.timeout, 0))
+            for one in clauses.punctuated
+        ),
         retractable=clauses.retractable or False,
         importance=_importance_column(cursor, clauses),
     )

@@ -66,6 +66,11 @@ def _memory(cursor: Cursor) -> int | str:
     return int(cursor.advance().text)
 
 
+def _purge(cursor: Cursor) -> int | str:
+    """'eager', 'lazy', or after how many punctuations."""
+    return _count(cursor) if cursor.token.kind is TokenKind.NUMBER else _one_of("eager", "lazy")(cursor)
+
+
 def _seed(cursor: Cursor) -> int:
     token = cursor.expect_kind(TokenKind.NUMBER, "a whole number")
     if not token.text.isdigit() or int(token.text) >= 2**63:
@@ -108,4 +113,8 @@ _READERS: dict[str, Callable[[Cursor], object]] = {
     "history": _one_of(*HISTORIES),
     "importance": _one_of(*IMPORTANCE_FUNCTIONS),
     "engine": _one_of(*ENGINES),
+    "punctuations": _one_of("kept", "bounded"),
+    "purge": _purge,
+    "schemes": _one_of("all", "fewest"),
+    "objective": _one_of("throughput", "memory"),
 }

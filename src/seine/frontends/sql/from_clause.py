@@ -12,6 +12,7 @@ from seine.algebra.plan import Lookup, Plan, Scan
 from seine.frontends.sql.bind_expressions import ExpressionBinder
 from seine.frontends.sql.block_plan import Projection
 from seine.frontends.sql.context import CommonTable, Context
+from seine.frontends.sql.distinct_aliases import distinct_aliases
 from seine.frontends.sql.scope import FromBlock, FromItem, NamedExpression, key_of
 from seine.frontends.sql.size_limits import refuse_large
 from seine.frontends.text.names import suggest
@@ -30,6 +31,7 @@ def read_from(select: exp.Select, context: Context, analyse: Analyse) -> FromBlo
     _add(source.this, block, context, analyse)
     for join in (*(source.this.args.get("joins") or ()), *(select.args.get("joins") or ())):
         _add_join(join, block, context, analyse)
+    block.items[:] = distinct_aliases(block.items, block.owners)
     return block
 
 
@@ -71,6 +73,8 @@ def _add(node: exp.Expr, block: FromBlock, context: Context, analyse: Analyse) -
         raise context.error(
             node, "FROM takes streams, relations and sub-queries", "write a comma or JOIN ... ON"
         )
+    owner = None if isinstance(node, exp.Table) and key_of(node.this) not in context.common else alias
+    block.owners += [owner] * (len(block.items) - len(block.owners))
     if block.item(alias) is not None:
         raise context.error(node, f"{alias} is twice in FROM", "give one of them another alias")
     block.visible.append(FromItem(alias, _renamed(node, columns, context)))

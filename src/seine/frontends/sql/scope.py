@@ -40,9 +40,13 @@ class FromItem:
 
 @dataclass
 class FromBlock:
-    """A join under construction: its row is the concatenation of the items' rows."""
+    """A join under construction: its row is the concatenation of the items' rows.
+
+    `owners` has for each item the alias of the sub-query that it is from, None if it stands in FROM itself.
+    """
 
     items: list[Plan] = field(default_factory=list)
+    owners: list[str | None] = field(default_factory=list)
     conjuncts: list[Expression] = field(default_factory=list)
     visible: list[FromItem] = field(default_factory=list)
 

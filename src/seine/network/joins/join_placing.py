@@ -14,6 +14,7 @@ from seine.network.joins.prefilters import Prefilters
 from seine.network.joins.stream_placing import streams_of
 from seine.network.joins.tree_placing import TreePlacing, claim_punctuations
 from seine.network.plan.block_conditions import Conditions, shift_back
+from seine.network.plan.strategy import Strategy
 from seine.network.site.placing import Placer, port_of
 from seine.operators.join.join_node import JoinNode, join_signature
 from seine.operators.join.lookup_node import LookupNode, lookup_signature
@@ -22,11 +23,11 @@ from seine.operators.join.lookup_node import LookupNode, lookup_signature
 class JoinPlacer:
     """Places the joins of one query."""
 
-    def __init__(self, placer: Placer, prefilters: Prefilters, query: Query, lazy: bool) -> None:
+    def __init__(self, placer: Placer, prefilters: Prefilters, query: Query, strategy: Strategy) -> None:
         self._placer = placer
         self._prefilters = prefilters
         self._query = query
-        self._lazy = lazy
+        self._strategy = strategy
 
     @cached_property
     def _streams(self) -> dict[str, StreamDef]:
@@ -69,7 +70,8 @@ class JoinPlacer:
                 ports=tuple(ports),
                 filters=(),
                 purges=tuple(purge for _, purge in punctuations),
-                lazy=self._lazy,
+                lazy=self._strategy.lazy,
+                purge_batch=self._strategy.purge_batch,
                 times=(self._time(left), self._time(right)),
                 generation=generation,
                 **common,

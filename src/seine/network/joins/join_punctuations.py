@@ -50,6 +50,8 @@ def punctuations_of(
         stream, alike = streams[source], _alike(placer, side)
         key = [shift_columns(e, lambda index, alike=alike: alike.get(index, index)) for e in key]  # type: ignore[misc]
         for scheme in range(len(stream.schemes)):
+            if placer.schemes is not None and (source, scheme) not in placer.schemes:
+                continue
             if punctuation := _punctuating(placer, stream, scheme, number, key):
                 usable.append(punctuation)
     return usable

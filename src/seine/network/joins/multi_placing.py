@@ -12,6 +12,7 @@ from seine.network.joins.join_punctuations import place_punctuations
 from seine.network.joins.multi_joins import MultiPlan
 from seine.network.joins.prefilters import Prefilters
 from seine.network.plan.block_conditions import Conditions, shift_back
+from seine.network.plan.strategy import Strategy
 from seine.network.site.placing import Placer, port_of
 from seine.operators.multi_join.multi_join_node import MultiJoinNode, Punctuated, Static, multi_join_signature
 from seine.operators.stream.punctuations_node import punctuation_signature
@@ -22,7 +23,7 @@ def place_multi_join(
     prefilters: Prefilters,
     plan: MultiPlan,
     conditions: Conditions,
-    lazy: bool,
+    strategy: Strategy,
     generation: int = 0,
 ) -> MultiJoinNode:
     """The node that joins the streams of a plan, found or built; conditions address them side by side."""
@@ -32,7 +33,7 @@ def place_multi_join(
     join = placer.site.find(identity)
     if join is None:
         ports = _ports(plan, [*map(prefilters.new, rows)], punctuations)
-        candidate = replace(_candidate(placer, plan, rows, ports, lazy), generation=generation)
+        candidate = replace(_candidate(placer, plan, rows, ports, strategy), generation=generation)
         join = placer.site.insert(candidate, identity)
     assert isinstance(join, MultiJoinNode)
     first = 0
@@ -68,7 +69,7 @@ def _candidate(
     plan: MultiPlan,
     rows: Sequence[Node],
     ports: tuple[Port, ...],
-    lazy: bool,
+    strategy: Strategy,
 ) -> MultiJoinNode:
     common = placer.common(
         [type_ for types in (*map(_types, rows), *map(_types, plan.statics)) for type_ in types],
@@ -87,7 +88,8 @@ def _candidate(
         punctuated=_punctuated(plan),
         times=plan.times,
         statics=plan.statics,
-        lazy=lazy,
+        lazy=strategy.lazy,
+        purge_batch=strategy.purge_batch,
         **common,
     )
 

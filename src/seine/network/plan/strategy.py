@@ -30,6 +30,8 @@ class Strategy:
     )
     objective: str = "throughput"  # of a plan of such joins: or "memory"
     lazy: bool = False  # joins let punctuations gather before they free what these finish
+    purge_batch: int = 0  # how many gather; 0: as many as a share of the rows that are held
+    fewest_schemes: bool = False  # joins listen to the smallest set of schemes that keeps a plan safe
     regroup: float = 0.5  # finer groups of which more change for each row are not regrouped; 0: none
 
 

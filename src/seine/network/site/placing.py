@@ -54,8 +54,18 @@ class Placer:
         self.query = query
         self.owner = "" if strategy.share else query
         self._breaker_owner = "" if strategy.share and strategy.breakers else query
-        self.join_owner = "" if strategy.share and strategy.joins else query
         self.resolve_owner = query if strategy.replayed else ""
+        self._joins_for = "" if strategy.share and strategy.joins else query
+        self.join_owner = self._joins_for
+        self.schemes: frozenset[tuple[str, int]] | None = None
+
+    def listen_to(self, schemes: frozenset[tuple[str, int]] | None) -> None:
+        """Let joins listen to no other punctuations than those of these schemes, by stream and number; None:
+        to all that they can use. Joins that listen to different ones are not shared.
+        """
+        self.schemes = schemes
+        chosen = "" if schemes is None else " ".join(f"{name}/{n}" for name, n in sorted(schemes))
+        self.join_owner = self._joins_for if schemes is None else f"{self._joins_for} listens to {chosen}"
 
     def of_breakers(self) -> Placer:
         """The same hand where it places aggregates and set operators, which may be the query's alone."""

@@ -78,6 +78,9 @@ class AggregateOperator:
     def group_rows(self, store: Store) -> int:
         return self._grouped.size(store)
 
+    def punctuation_rows(self, store: Store) -> int:
+        return self._releasing.punctuation_rows(store) if self._releasing else 0
+
     def _take(self, delta: Delta, arrived: EventTimes) -> None:
         if not self._regroups:
             arrived.take(delta, self._columns)

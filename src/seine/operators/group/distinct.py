@@ -63,6 +63,9 @@ class DistinctOperator:
     def group_rows(self, store: Store) -> int:
         return self._grouped.size(store)
 
+    def punctuation_rows(self, store: Store) -> int:
+        return self._releasing.punctuation_rows(store) if self._releasing else 0
+
     def _columns(self, port: int, rows: pa.RecordBatch) -> EventColumns:
         row = [normalise(rows[name]) for name in data_names(self._width)]
         return [

@@ -70,6 +70,9 @@ class FinalOperator:
     def group_rows(self, store: Store) -> int:
         return Runs(store, self._rows.name).rows
 
+    def punctuation_rows(self, store: Store) -> int:
+        return self._punctuators.rows(store)
+
     # ---- groups that end
 
     def _advance(self, pieces: Sequence[Delta], runs: Runs) -> list[pa.RecordBatch]:

@@ -69,6 +69,10 @@ class Releasing:
             self._punctuators.prune(store)
             store.head.update(gathered=0, since=0, stayed=stayed)
 
+    def punctuation_rows(self, store: Store) -> int:
+        """How many punctuations are held."""
+        return self._punctuators.rows(store)
+
     def _finished(self, groups: pa.RecordBatch, progress: int, store: Store) -> AnyArray:
         """The places of groups, whose keys are columns k0 (the tag), k1, .., that are finished."""
         finished = [self._by_punctuation(groups, store)] if self._punctuated else [np.zeros(0, np.int64)]

@@ -52,6 +52,11 @@ class Punctuators:
                 begun += due.num_rows
         return begun
 
+    def rows(self, store: Store) -> int:
+        """How many punctuations are held that count; one that every bucket has is counted in the first."""
+        counted = [held for held in self._punctuations if store.bucket == 0 or not held.port.broadcast]
+        return sum(Runs(store, held.name).rows for held in counted)
+
     def finished(self, groups: SortedRun, store: Store) -> AnyArray:
         """The places of the groups that all members have punctuated."""
         by_member = [np.zeros(groups.rows, bool) for _ in range(self._members)]

@@ -101,6 +101,13 @@ class JoinOperator:
             held = [rows + self._derivers.state_rows(side, store) for side, rows in enumerate(held)]
         return held
 
+    def punctuation_rows(self, store: Store) -> int:
+        """How many punctuations are among what is held."""
+        waiting = sum(self._derivers.state_rows(side, store) for side in SIDES) if self._derivers else 0
+        return waiting + (
+            self._variant.punctuation_rows(store) if isinstance(self._variant, AppendJoin) else 0
+        )
+
 
 class AppendJoin:
     """A join of rows that never end early: pairs leave at once, and a row stays while a partner may come."""
@@ -134,6 +141,9 @@ class AppendJoin:
         if self._purging:
             return self._purging.state_by_port(store)
         return [runs.rows for runs in self.held(store)]
+
+    def punctuation_rows(self, store: Store) -> int:
+        return self._purging.punctuation_rows(store) if self._purging else 0
 
     def held(self, store: Store) -> list[Runs]:
         """The rows of each side."""

@@ -35,9 +35,10 @@ class JoinNode(FilteringNode, StatefulNode):
     Filters and `out` address the left row followed by the right. A row of the output lives where both live;
     its identity is the left's followed by the right's. Its first two ports are its inputs; each further one
     brings punctuations, and has a purge rule that says what they are about. A lazy join lets punctuations
-    gather before it frees what they finish. `times` are the places of the columns in which a side's rows have
-    their start, None where they have more than one tuple of a stream. Joins that differ in their `generation`
-    alone do the same, but the older had run when a reader first asked for its derived punctuations.
+    gather before it frees what they finish, `purge_batch` of them if that is not 0. `times` are the places of
+    the columns in which a side's rows have their start, None where they have more than one tuple of a stream.
+    Joins that differ in their `generation` alone do the same, but the older had run when a reader first asked
+    for its derived punctuations.
     """
 
     kind = "join"
@@ -49,6 +50,7 @@ class JoinNode(FilteringNode, StatefulNode):
     pile_level = 3
     purges: tuple[PurgeRule, ...] = ()
     lazy: bool = False
+    purge_batch: int = 0
     times: tuple[int | None, int | None] = (None, None)
     generation: int = 0
 

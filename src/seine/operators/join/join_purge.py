@@ -10,7 +10,8 @@ rows of the other side that will not come. So where both sides have punctuated t
 is kept.
 
 Each thing is compared with the punctuations of the other side once, when the later of the two arrives. A lazy
-join lets punctuations gather first, until there is one for every 64 rows held or a step brings none. Answers
+join lets punctuations gather first, until there is one for every 64 rows held or a step brings none; or
+until there are as many as its batch. Answers
 are the same: nothing that comes can match what is over.
 
 Cites: SAFETY 3.1 (binary joins), SAFETY 5.1 (punctuations purge punctuations), SAFETY 5.2 (eager, lazy)
@@ -102,7 +103,7 @@ class Purging:
             held: [p for p in self._punctuations if p.side != held.side and set(p.places) <= set(held.places)]
             for held in self._all
         }
-        self._lazy = node.lazy
+        self._lazy, self._batch = node.lazy, node.purge_batch
 
     def needed(self, side: int) -> set[int]:
         """The columns that rows of a side have to bring so that punctuations can be compared with them."""
@@ -129,13 +130,20 @@ class Purging:
         """Rows and punctuations held of each side; one that every bucket has is counted in the first."""
         counts = [0, 0]
         for held in self._all:
-            if not held.port.broadcast or store.bucket == 0:
-                counts[held.side] += Runs(store, held.name).rows
-                if self._lazy and held in self._punctuations:
-                    counts[held.side] += Runs(store, _pending(held)).rows
-                if held.gathers:
-                    counts[held.side] += Runs(store, _parts(held)).rows
+            counts[held.side] += self._held(held, store)
         return counts
+
+    def punctuation_rows(self, store: Store) -> int:
+        """The punctuations among what is held of both sides."""
+        return sum(self._held(held, store) for held in self._punctuations)
+
+    def _held(self, held: HeldRows, store: Store) -> int:
+        if held.port.broadcast and store.bucket != 0:
+            return 0
+        count = Runs(store, held.name).rows
+        if self._lazy and held in self._punctuations:
+            count += Runs(store, _pending(held)).rows
+        return count + Runs(store, _parts(held)).rows if held.gathers else count
 
     def settle(
         self,
@@ -200,7 +208,7 @@ class Purging:
                     pending[cover].add(run)
                 pending[cover].settle(NEVER)
             gathered = sum(runs.rows for runs in pending.values())
-            if any(fresh.values()) and gathered * LAZY_SHARE < sum(state[rows].rows for rows in self._rows):
+            if self._waits(gathered, any(fresh.values()), sum(state[rows].rows for rows in self._rows)):
                 return
             fresh = {cover: list(runs.overlapping()) for cover, runs in pending.items()}
         for held in self._all:
@@ -210,6 +218,12 @@ class Purging:
         if self._lazy:
             for runs in pending.values():
                 runs.settle(FOREVER)
+
+    def _waits(self, gathered: int, came: bool, held: int) -> bool:
+        """Whether a lazy join lets more punctuations gather, given how many rows it holds."""
+        if self._batch:
+            return gathered < self._batch
+        return came and gathered * LAZY_SHARE < held
 
     @staticmethod
     def _discard(held: HeldRows, covers: Sequence[tuple[HeldRows, SortedRun]], runs: Runs) -> None:

@@ -18,7 +18,7 @@ max(_s) < min(_e)} over the input so far, whatever was punctuated and purged in 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -55,15 +55,19 @@ class PurgePace:
 
     A purge is due when what arrived, each punctuation counting `punctuation` and each row `row`, is as much
     as what is held; where no more than `small` rows are held, always. (It is also due in a step without
-    news, if there was some before.)
+    news, if there was some before.) With a `batch` it is due when so many punctuations have arrived, and
+    not before.
     """
 
     punctuation: int
     row: int
     small: int
+    batch: int = 0
 
     def is_due(self, punctuations: int, rows: int, held: int) -> bool:
         """Whether to purge, given what arrived since the last purge and what is held."""
+        if self.batch:
+            return punctuations >= self.batch
         return held <= self.small or punctuations * self.punctuation + rows * self.row >= held
 
 
@@ -89,7 +93,7 @@ class MultiJoinOperator:
         The inputs for derived punctuations come behind the ports of the node.
         """
         self._node, self._filters = node, filters
-        self._pace = pace or (LAZY if node.lazy else EAGER)
+        self._pace = pace or (replace(LAZY, batch=node.purge_batch) if node.lazy else EAGER)
         self._shape = Shape(node, bounds)
         self._relations = Relations([self._shape.static(i, tuples) for i, tuples in enumerate(relations)])
         self._derivers, self._derived_nodes = (
@@ -128,6 +132,12 @@ class MultiJoinOperator:
         for punctuated, count in zip(self._node.punctuated, punctuations, strict=True):
             held[punctuated.port] += count
         return [count + self._derivers.state_rows(port, store) for port, count in enumerate(held)]
+
+    def punctuation_rows(self, store: Store) -> int:
+        """How many punctuations are among what is held."""
+        width = self._node.width
+        waiting = sum(self._derivers.state_rows(port, store) for port in range(width))
+        return waiting + sum(runs.rows for runs in _all_runs(self._shape, store)[width:])
 
 
 @dataclass(frozen=True)
@@ -190,6 +200,7 @@ class MultiJoinStep:
         punctuations, rows = punctuations + new_punctuations, rows + new_rows
         news = punctuations or rows or lows != self._lows
         held = sum(extent.rows for extent in (*self._extents, *self._punctuations))
+        idle = idle and not pace.batch
         due = bool(news and held and self._may_help() and (idle or pace.is_due(punctuations, rows, held)))
         self._head[PENDING] = [0, 0, self._lows] if due else [punctuations, rows, lows]
         return due

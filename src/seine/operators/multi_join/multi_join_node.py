@@ -80,6 +80,7 @@ class MultiJoinNode(FilteringNode, StatefulNode):
     times: tuple[int, ...]
     statics: tuple[Static, ...] = ()
     lazy: bool = False
+    purge_batch: int = 0
     generation: int = 0
 
     def make_operator(self, flow: HostFlow) -> MultiJoinOperator:

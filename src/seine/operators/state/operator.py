@@ -45,6 +45,15 @@ class GroupingOperator(Operator, Protocol):
 
 
 @runtime_checkable
+class PunctuatedOperator(Operator, Protocol):
+    """An operator that holds punctuations: they are state like tuples, and may grow by themselves."""
+
+    def punctuation_rows(self, store: Store) -> int:
+        """How many punctuations are held; those of joins are among `state_rows`, those of groups are not."""
+        ...
+
+
+@runtime_checkable
 class PruningOperator(Operator, Protocol):
     """An operator that knows which columns it reads: no others travel to it."""
 

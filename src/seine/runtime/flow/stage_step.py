@@ -12,7 +12,7 @@ import pyarrow as pa
 from seine.graph.node import Node
 from seine.operators.limited.budget import BudgetedJoin, step_together
 from seine.operators.limited.limited_join import LimitedOperator
-from seine.operators.state.operator import GroupingOperator, Operator
+from seine.operators.state.operator import GroupingOperator, Operator, PunctuatedOperator
 from seine.operators.state.store import Store
 from seine.operators.state.work_budget import NodeFault
 from seine.rows.clock import Clock
@@ -119,12 +119,14 @@ def _step_together(flow: Dataflow, turns: list[_Turn], clock: Clock, out: Emissi
 
 
 def _report(ran: Iterable[_Turn]) -> StageReport:
-    report = StageReport({}, {}, [], {}, {})  # its own containers: they are filled here
+    report = StageReport({}, {}, [], {}, {}, {})  # its own containers: they are filled here
     for node, operator, _, store, _ in ran:
         report.state_rows[node.id] = operator.state_rows(store)
         report.port_rows.update(_port_rows(node, operator, store))
         if isinstance(operator, GroupingOperator):
             report.group_rows[node.id] = operator.group_rows(store)
+        if isinstance(operator, PunctuatedOperator):
+            report.punctuation_rows[node.id] = operator.punctuation_rows(store)
         report.notices.extend(_take_notices(operator))
         if isinstance(operator, LimitedOperator):
             report.memory[node.id] = operator.account(store)

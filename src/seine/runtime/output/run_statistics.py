@@ -26,6 +26,7 @@ class RowsHeld(Struct, frozen=True):
 class QueryStatistics(Struct, frozen=True):
     """What one query has delivered and holds.
 
+    `punctuations` are those that its joins hold, which are state rows too, and those that its groups hold.
     `exact_share` only if it runs within a memory; `failed` only if it failed, with the reason.
     """
 
@@ -35,6 +36,7 @@ class QueryStatistics(Struct, frozen=True):
     state_rows_peak: int
     state_rows_final: int
     state_rows_by_stream: dict[str, RowsHeld]
+    punctuations: RowsHeld
     exact_share: float | UnsetType | None = UNSET
     failed: str | UnsetType = UNSET
 
@@ -49,6 +51,7 @@ class RunStatistics(Struct, frozen=True):
     elapsed_s: float
     network: NetworkSize
     state_rows: RowsHeld
+    punctuations: RowsHeld
     queries: dict[str, QueryStatistics]
 
     def document(self) -> dict[str, Any]:

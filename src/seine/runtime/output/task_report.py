@@ -46,7 +46,8 @@ class WrittenResults(Struct, frozen=True):
 
 
 class StageReport(Struct, frozen=True):
-    """What a stage holds in a bucket, by node: rows for joins, also by port where that is known, and groups.
+    """What a stage holds in a bucket, by node: rows for joins, also by port where that is known, groups, and
+    punctuations.
 
     `notices` are what its operators noticed; `memory` is what joins within a memory have come to so far.
     """
@@ -56,6 +57,7 @@ class StageReport(Struct, frozen=True):
     notices: list[str] = []
     memory: dict[int, MemoryAccount] = {}
     group_rows: dict[int, int] = {}
+    punctuation_rows: dict[int, int] = {}
 
 
 class TaskReport(Struct, frozen=True):

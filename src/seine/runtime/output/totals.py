@@ -43,6 +43,8 @@ class OutputRecord(Struct, frozen=True):
     memory: dict[int, MemoryAccount]
     held: list[HeldRecord]
     group_rows: dict[int, int] = {}
+    punctuation_rows: dict[int, int] = {}
+    punctuation_peak: int = 0
 
 
 @dataclass
@@ -67,9 +69,13 @@ class Totals:
     held: dict[Holding, int] = field(default_factory=dict)  # what queries hold, which few have to themselves
     held_peak: dict[Holding, int] = field(default_factory=dict)
     group_rows: dict[int, int] = field(default_factory=dict)  # by node, where there are any
+    punctuation_rows: dict[int, int] = field(default_factory=dict)  # by node, where there are any
+    punctuation_peak: int = 0
 
     def rows_at(self, place: StatePlace) -> int:
-        """The rows that a node holds, or one of its ports."""
+        """The rows that a node holds, or one of its ports; or its punctuations."""
+        if place.punctuations:
+            return self.punctuation_rows.get(place.node, 0)
         return rows_at(place, self.state_rows, self.port_rows)
 
     def count_state(self, reports: Sequence[StageReport], holdings: Collection[Holding]) -> None:
@@ -81,6 +87,9 @@ class Totals:
         self.state_rows = {node: count for node, count in rows.items() if count}
         self.port_rows = _rows_by_port(reports)
         self.state_peak = max(self.state_peak, sum(rows.values()))
+        punctuations = _added(report.punctuation_rows for report in reports)
+        self.punctuation_rows = {node: count for node, count in punctuations.items() if count}
+        self.punctuation_peak = max(self.punctuation_peak, sum(punctuations.values()))
         self.held = {holding: sum(map(self.rows_at, holding)) for holding in holdings}
         for holding, count in self.held.items():
             self.held_peak[holding] = max(self.held_peak.get(holding, 0), count)
@@ -104,6 +113,8 @@ class Totals:
             self.memory,
             [HeldRecord(places, self.held.get(places, 0), peak) for places, peak in self.held_peak.items()],
             self.group_rows,
+            self.punctuation_rows,
+            self.punctuation_peak,
         )
 
     @staticmethod
@@ -126,6 +137,8 @@ class Totals:
             held={held.places: held.rows for held in record.held},
             held_peak={held.places: held.peak for held in record.held},
             group_rows=record.group_rows,
+            punctuation_rows=record.punctuation_rows,
+            punctuation_peak=record.punctuation_peak,
         )
 
 

@@ -8,11 +8,13 @@ Cites: SAFETY 5.2 (plan parameter I)
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import combinations
 
+from seine.safety.graph.kept_punctuations import kept_schemes
 from seine.safety.graph.punctuation_graph import PUNCTUATION, Closer, Graph
-from seine.safety.plans.safe_plans import MEMORY, Tree, is_safe
+from seine.safety.plans.safe_plans import MEMORY, THROUGHPUT, Tree, is_safe
 
 MOST_SCHEMES_ENUMERATED = (
     8  # up to so many schemes the smallest set is searched for; of more a set that none can leave
@@ -21,8 +23,26 @@ MOST_SCHEMES_ENUMERATED = (
 Used = tuple[int, Closer]  # a scheme of an item
 
 
-def schemes_used(graph: Graph, tree: Tree, objective: str) -> frozenset[Used]:
-    """The schemes that a safe plan listens to.
+def bounded_schemes(graph: Graph, tree: Tree) -> frozenset[Used]:
+    """As few schemes as keep a plan safe and bound their own punctuations wherever all schemes do: with
+    fewer, punctuations may lack those that would purge them.
+    """
+    growing = _growing(graph)
+    return schemes_used(graph, tree, THROUGHPUT, lambda chosen: _growing(listening(graph, chosen)) <= growing)
+
+
+def _growing(graph: Graph) -> frozenset[Used]:
+    """The schemes whose punctuations grow without end."""
+    return frozenset((kept.item, kept.closer) for kept in kept_schemes(graph) if kept.missing)
+
+
+def schemes_used(
+    graph: Graph,
+    tree: Tree,
+    objective: str,
+    is_fit: Callable[[frozenset[Used]], bool] = lambda chosen: True,
+) -> frozenset[Used]:
+    """The schemes that a safe plan listens to; the smallest set of those that are fit.
 
     >>> from seine.safety.graph.punctuation_graph import GraphItem
     >>> from seine.safety.plans.safe_plans import JoinOf, THROUGHPUT
@@ -40,11 +60,11 @@ def schemes_used(graph: Graph, tree: Tree, objective: str) -> frozenset[Used]:
             frozenset(chosen)
             for size in range(len(schemes) + 1)
             for chosen in combinations(schemes, size)
-            if is_safe(listening(graph, frozenset(chosen)), tree)
+            if is_safe(listening(graph, frozenset(chosen)), tree) and is_fit(frozenset(chosen))
         )
     kept = frozenset(schemes)
     for scheme in sorted(schemes, key=lambda used: -len(used[1].needs)):
-        if is_safe(listening(graph, kept - {scheme}), tree):
+        if is_safe(listening(graph, kept - {scheme}), tree) and is_fit(kept - {scheme}):
             kept -= {scheme}
     return kept
 

@@ -167,7 +167,7 @@ def test_common_tables_are_sub_queries():
     plan = plan_of(
         "WITH p AS (SELECT a FROM s WHERE k), q(n) AS (SELECT COUNT(*) FROM p) SELECT p.a, q.n FROM p, q"
     )
-    assert shape(plan) == "Project(Select(Join(s, Project(Aggregate(Select(s))))))"
+    assert shape(plan) == "Project(Select(Join(p.s, Project(Aggregate(Select(q.s))))))"
 
 
 def test_names_of_outputs():

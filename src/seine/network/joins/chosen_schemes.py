@@ -1,0 +1,35 @@
+"""Which punctuation schemes the joins of a block listen to: all that they can use, or the fewest.
+
+The fewest are those that keep the plan safe and their own punctuations bounded (`safety.schemes`): fewer
+punctuations travel and are held, and rows stay longer. Where no punctuations are needed there are none. A
+tree of joins listens to all: what its joins derive for one another is worked out from all schemes.
+
+Cites: SAFETY 5.2 (plan parameter I)
+"""
+
+from __future__ import annotations
+
+from seine.optimizer.block import Block
+from seine.safety.plans.safe_plans import JoinOf, is_safe
+from seine.safety.plans.schemes import bounded_schemes
+from seine.safety.states.item_facts import graph_of_tables
+from seine.safety.states.runnable import is_appended
+
+Scheme = tuple[str, int]  # a stream, and the number of its scheme
+
+
+def fewest_schemes(block: Block) -> frozenset[Scheme] | None:
+    """The schemes that are enough for a block joined by one operator; None if all are listened to."""
+    if not block.is_of_tables or not is_appended(block) or len(block.scans) < 2:
+        return None
+    built = graph_of_tables(block)
+    tree = JoinOf(tuple(range(len(built.graph.items))))
+    if not is_safe(built.graph, tree):
+        return None
+    streams = [scan.stream for scan, _ in block.scans]
+    return frozenset(
+        (streams[item].name, number)
+        for item, closer in bounded_schemes(built.graph, tree)
+        for number, scheme in enumerate(streams[item].schemes)
+        if scheme.lifespan is None and tuple(sorted(scheme.columns)) == closer.columns
+    )
