@@ -1,7 +1,8 @@
-"""Fewer garbage collections while very many objects are made that all stay. Imports nothing heavy.
+"""Fewer garbage collections where very many objects stay. Imports nothing heavy.
 
 Python looks through all objects again whenever there are a quarter more of them. Where a network of 100,000
-queries is built that is a third of the time, and nothing is ever there to be freed.
+queries is built that is a third of the time, and nothing is ever there to be freed. Later each batch makes
+objects that soon go, and every now and then all those that stay are looked through for them.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 _THRESHOLDS = (1_000_000, 100, 1_000)  # of the garbage collector, by generation
+_MOST_GROWTH = 1.25  # of what is set aside, until it is looked through as well
+_set_aside = 0  # objects, when they were looked through last
 
 
 @contextmanager
@@ -23,3 +26,14 @@ def rare_collections(wanted: bool = True) -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*usual)
+
+
+def set_aside() -> None:
+    """Leave all objects that there are now out of further collections; those that nobody names still go."""
+    global _set_aside
+    gc.freeze()
+    if gc.get_freeze_count() > _MOST_GROWTH * _set_aside:
+        gc.unfreeze()
+        gc.collect()
+        gc.freeze()
+        _set_aside = gc.get_freeze_count()

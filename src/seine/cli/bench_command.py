@@ -42,7 +42,7 @@ PARTS = {
         *("set-up", "window", "frequency", "streams", "values", "keywords", "tuples", "demand", "lazy"),
         *("order", "spark", "many", "registration", "balance"),
     ),
-    "xscl": ("figures", "feed", "stage-1", "spark", "registration"),
+    "xscl": ("figures", "feed", "stage-1", "spark", "million", "registration"),
 }
 _ABOUT = """\
 Measure Seine on this machine. Each benchmark prints a Markdown table with a ratio, and one

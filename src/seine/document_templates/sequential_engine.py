@@ -38,8 +38,10 @@ class SingleQuery:
     left: QueryBlock
     right: QueryBlock
     window: int
+    alone: TemplateRelation  # with this query alone
     keys: UIntArray
     places: IntArray  # of the keys, among the tuples of the left block
+    arriving: BlockTuples | None = None  # of the right block
 
 
 class SequentialEngine:
@@ -54,7 +56,6 @@ class SequentialEngine:
         ]
         self.state = JoinState(max(relation.widest for relation in relations))
         self._held: dict[QueryBlock, BlockTuples] = {}
-        self._arriving: dict[QueryBlock, BlockTuples] = {}
 
     def hold(self, batch: DocumentBatch) -> WitnessIndex:
         """Take a batch into the state and the index of each query; returns R_binW and R_docW, indexed."""
@@ -64,10 +65,9 @@ class SequentialEngine:
             tuples = block_tuples(arriving, block)
             held = self._held[block].extended(tuples) if block in self._held else tuples
             self._held[block] = held.since(self.state.index.first)
-        self._arriving = {
-            block: block_tuples(arriving, block) for block in {query.right for query in self.queries}
-        }
+        new = {block: block_tuples(arriving, block) for block in {query.right for query in self.queries}}
         for query in self.queries:
+            query.arriving = new[query.right]
             keys = _keys(self._held[query.left].strings)
             query.places = np.argsort(keys, kind="stable")
             query.keys = keys[query.places]
@@ -77,10 +77,10 @@ class SequentialEngine:
         """The results of each query that has any: of pairs whose right document is arriving."""
         results = []
         for query in self.queries:
-            tuples = self._arriving[query.right]
-            keys = _keys(tuples.strings)
-            if not len(keys) or not len(query.keys):
+            tuples = query.arriving
+            if tuples is None or not len(query.keys):
                 continue
+            keys = _keys(tuples.strings)
             hits = np.flatnonzero(query.keys.take(np.searchsorted(query.keys, keys), mode="clip") == keys)
             if len(hits):
                 results += self._results(query, tuples, hits, keys[hits])
@@ -102,8 +102,7 @@ class SequentialEngine:
             return []
         nodes = (*(column[left] for column in held.nodes), *(column[right] for column in tuples.nodes))
         row = np.zeros(len(left), dtype=np.int64)
-        relation = query.relation.single(query.row, query.number)
-        return [ResultRelation(relation, row, held.document[left], tuples.document[right], nodes)]
+        return [ResultRelation(query.alone, row, held.document[left], tuples.document[right], nodes)]
 
 
 def _single(relation: TemplateRelation, row: int, number: int) -> SingleQuery:
@@ -113,8 +112,9 @@ def _single(relation: TemplateRelation, row: int, number: int) -> SingleQuery:
     left = QueryBlock(template.left, pairs[:lefts], tuple(a for a, _ in template.value_joins))
     right = QueryBlock(template.right, pairs[lefts:], tuple(b for _, b in template.value_joins))
     none = np.zeros(0, dtype=np.int64)
+    alone = relation.single(row, number)
     return SingleQuery(
-        relation, row, number, left, right, int(relation.windows[row]), none.view(np.uint64), none
+        relation, row, number, left, right, int(relation.windows[row]), alone, none.view(np.uint64), none
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from seine.rare_collections import rare_collections
+from seine.rare_collections import rare_collections, set_aside
 from seine.runtime.flow.dataflow import Dataflow
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.relation_files import RelationFiles
@@ -44,6 +44,7 @@ def compile_version(
 
 
 _compiled: dict[str, CompiledVersion] = {}
+_set_aside_at: tuple[int, int] | None = None  # the dataflow that was set aside, and what it had made by then
 
 
 def compiled_version(folder: str, number: int, withheld: tuple[str, ...] = ()) -> CompiledVersion:
@@ -55,3 +56,12 @@ def compiled_version(folder: str, number: int, withheld: tuple[str, ...] = ()) -
         with rare_collections():
             _compiled[folder] = compile_version(Deployment(folder), number, last if newer else None, without)
     return _compiled[folder]
+
+
+def set_compiled_aside(here: CompiledVersion) -> None:
+    """Leave what was compiled out of garbage collections; most of it is made when rows first come."""
+    global _set_aside_at
+    mark = id(here.flow), here.flow.made
+    if mark != _set_aside_at:
+        _set_aside_at = mark
+        set_aside()

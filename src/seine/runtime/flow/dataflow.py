@@ -75,6 +75,11 @@ class Dataflow:
         self._operators: dict[int, Operator] = {}
         self._read: dict[int, frozenset[str] | None] = {}
 
+    @property
+    def made(self) -> int:
+        """How many consumers and operators have been compiled."""
+        return len(self._consumers) + len(self._operators)
+
     def follow(self, before: Dataflow, changed: Set[int]) -> Dataflow:
         """Take over from an earlier version what was compiled for nodes that have not changed.
 

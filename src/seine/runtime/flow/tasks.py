@@ -13,7 +13,7 @@ from seine.intake.journal import Entry, Journal
 from seine.operators.state.work_budget import NodeFault, WorkMeter
 from seine.runtime.flow import blob_store
 from seine.runtime.flow.admitted_rows import kept_punctuations, punctuation_delta, source_delta
-from seine.runtime.flow.compiled_version import CompiledVersion, compiled_version
+from seine.runtime.flow.compiled_version import CompiledVersion, compiled_version, set_compiled_aside
 from seine.runtime.flow.control_record import ControlRecord
 from seine.runtime.flow.emission import Emission
 from seine.runtime.flow.parcels import encode
@@ -91,6 +91,7 @@ def _read_slice(deployment: Deployment, entry: Entry, slice_: Slice) -> list[Row
             _push_slice(here, entry, slice_, slice_.stream, emission)
             if slice_.punctuations:
                 _push_punctuations(here, entry, deployment.journal, slice_.stream, emission)
+        set_compiled_aside(here)
     return rows + _rows_of(deployment, emission, entry.number, 0, slice_.start, StageReport())
 
 
@@ -139,11 +140,13 @@ def step_stage(
 ) -> list[Row]:
     """Step all operators of a stage in a bucket; the caller makes the state durable."""
     deployment = Deployment(folder)
-    flow = compiled_version(folder, control.network, control.withheld).flow
+    here = compiled_version(folder, control.network, control.withheld)
     emission, arrived = _new_emission(deployment, control.entry), map(blob_store.get, blobs)
     with _noting_faults(deployment, control.entry), emission.meter.counting():
-        held = run_stage(flow, number, bucket, arrived, control.clock_of, state, emission)
-        return _rows_of(deployment, emission, control.entry, number, bucket, held)
+        held = run_stage(here.flow, number, bucket, arrived, control.clock_of, state, emission)
+        rows = _rows_of(deployment, emission, control.entry, number, bucket, held)
+    set_compiled_aside(here)
+    return rows
 
 
 @contextmanager
