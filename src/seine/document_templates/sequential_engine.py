@@ -81,7 +81,8 @@ class SequentialEngine:
             if tuples is None or not len(query.keys):
                 continue
             keys = _keys(tuples.strings)
-            hits = np.flatnonzero(query.keys.take(np.searchsorted(query.keys, keys), mode="clip") == keys)
+            near = query.keys.take(query.keys.searchsorted(keys), mode="clip")
+            hits = (near == keys).nonzero()[0]
             if len(hits):
                 results += self._results(query, tuples, hits, keys[hits])
         return results
