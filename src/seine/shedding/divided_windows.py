@@ -79,8 +79,13 @@ class DividedWindows:
 
     @property
     def parts(self) -> int:
-        """How many parts there are: what a solution costs."""
+        """How many parts there are."""
         return len(self.combination)
+
+    @property
+    def work(self) -> int:
+        """What a solution costs: a flow for each slot, over all parts."""
+        return max(1, self._capacity) * self.parts
 
     def even_shares(self) -> FloatArray:
         """The division by which all older tuples of a combination have as much."""

@@ -27,9 +27,10 @@ from seine.shedding.divided_windows import DividedWindows, Relaxed, Restrictions
 from seine.shedding.exact_combinations import ExactCombinations
 from seine.shedding.optimum import whole_weights
 
-_MOST_WORK = 1_000_000  # parts of combinations that are divided, in all rounds of all branches
+_MOST_WORK = 2_000_000  # parts of combinations times slots, in all rounds of all branches
 _ROUNDS_AT_FIRST, _ROUNDS_OF_A_BRANCH = 120, 12
-_FEWEST_ROUNDS = 6  # at first, however much work that is
+_FEWEST_ROUNDS = 4  # at first, however much work that is
+_SOLUTIONS_TO_IMPROVE = 2  # what an attempt at a better choice costs
 _ROUNDS_TO_IMPROVE = 8  # from one attempt at a better choice to the next
 
 
@@ -93,7 +94,7 @@ class _BranchAndBound:
         self.until = [start.copy() for start in starts]
         if not self._windows.parts:
             return
-        affordable = self._work // self._windows.parts
+        affordable = self._work // self._windows.work
         rounds = min(_ROUNDS_AT_FIRST, max(_FEWEST_ROUNDS, affordable))
         self._relax(Restrictions(), self._windows.even_shares(), rounds)
         while self._left and self._work > 0:
@@ -120,12 +121,13 @@ class _BranchAndBound:
         best: tuple[Relaxed, FloatArray] | None = None
         for number in range(rounds):
             relaxed = self._windows.solve(shares, restrictions)
-            self._work -= self._windows.parts
+            self._work -= self._windows.work
             if relaxed is None:
                 return
             if best is None or relaxed.bound < best[0].bound:
                 best = relaxed, shares
             if number % _ROUNDS_TO_IMPROVE == 0 or number == rounds - 1:
+                self._work -= _SOLUTIONS_TO_IMPROVE * self._windows.work
                 self._reach(self._windows.improved(relaxed.until))
             if best[0].bound <= self.value:
                 return
