@@ -16,7 +16,7 @@ from seine.catalog.index.enter_index import enter_index
 from seine.catalog.index.leave_index import leave_index
 from seine.catalog.index.placement import Placement
 from seine.catalog.storage import catalog_tables as t
-from seine.catalog.storage.network_rows import save_version
+from seine.catalog.storage.network_rows import save_predicates, save_uses, save_version
 from seine.catalog.storage.stored_node import StoredNode
 from seine.catalog.storage.stored_query import QueryPosition, StoredQuery
 from seine.catalog.storage.stored_text import name_key, shown, storable
@@ -139,6 +139,14 @@ class CatalogChange(CatalogView):
         message, hint = f"network version {version} is saved already", "read the catalog again, then retry"
         with refusing(self._connection, message, hint):
             save_version(self._connection, version, list(added), list(removed), users or {}, note)
+
+    def set_predicates(self, predicates: Mapping[int, Iterable[str]]) -> None:
+        """Record what running nodes ask of the rows of their inputs, in place of what they asked before."""
+        save_predicates(self._connection, predicates)
+
+    def set_uses(self, uses: Mapping[str, Iterable[int]]) -> None:
+        """Record which nodes queries use, in place of what they used before."""
+        save_uses(self._connection, uses)
 
     def set(self, name: str, value: Any) -> None:
         """Store a JSON value under a name, replacing the one before."""

@@ -9,16 +9,23 @@ from msgspec import to_builtins
 
 from seine.catalog import Catalog, CatalogChange, StoredQuery
 from seine.catalog.index import Placement
+from seine.graph.snapshot import NetworkChange
 from seine.service.edit import Edit
 from seine.service.published_view import ServiceView
+from seine.service.running_nodes import enter_nodes
 
 
 def enter(
-    catalog: Catalog, edit: Edit, before: ServiceView, after: ServiceView, begun: Sequence[Placement] = ()
+    catalog: Catalog,
+    edit: Edit,
+    before: ServiceView,
+    after: ServiceView,
+    begun: Sequence[Placement] = (),
+    network: NetworkChange | None = None,
 ) -> None:
     """Record all of an edit, what it made of the network, and from when on; or nothing.
 
-    The computation index has what runs: those that cease leave it, those that begin enter it.
+    The computation index has what runs: those that cease leave it, those that begin enter it; nodes likewise.
     """
     with catalog.change() as change:
         change.leave([query.name for query in edit.cease(before).values()])
@@ -39,7 +46,7 @@ def enter(
         if after.since != before.since:
             change.set("since", dict(after.since))
         if after.version != before.version:
-            change.save_version(after.version)
+            enter_nodes(change, after.version, network or NetworkChange(), before.nodes, after.nodes)
 
 
 def _drop(change: CatalogChange, edit: Edit, before: ServiceView, after: ServiceView) -> None:

@@ -398,7 +398,8 @@ class Registrar:
         histories = edit.histories(view, starts_of(replayed, self._retained, since, positions.entry, last))
         after = replace(planned.view, registered=edit.registered(view, begun), since=frozen(since))
         after = replace(after, failures=edit.failures(view), histories=histories)
-        enter(self._catalog, edit, view, after, [one for placed in computes.values() for one in placed])
+        entered = [one for placed in computes.values() for one in placed]
+        enter(self._catalog, edit, view, after, entered, planned.change)
         self.view, self.relations = after, planned.relations
         self._publisher.publish_view(after)
         self._intake.change(feeds, leaving)

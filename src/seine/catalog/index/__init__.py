@@ -6,20 +6,17 @@ ones) and that imply it (stronger ones), by range scans of b-trees and never by 
 
 from seine.catalog.index.enter_index import enter_index
 from seine.catalog.index.group_placements import grouping, set_operation
-from seine.catalog.index.indexed_node import IndexedNode, placements_of
 from seine.catalog.index.leave_index import leave_index
 from seine.catalog.index.placement import Match, Placement, Topology
 from seine.catalog.index.search_index import IndexSearch
 
 __all__ = [
     "IndexSearch",
-    "IndexedNode",
     "Match",
     "Placement",
     "Topology",
     "enter_index",
     "grouping",
     "leave_index",
-    "placements_of",
     "set_operation",
 ]

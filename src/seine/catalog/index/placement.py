@@ -24,7 +24,7 @@ class Topology:
 
 @dataclass(frozen=True)
 class Placement:
-    """A query's conditions over a topology; `layer` says relative to which ancestors (see `IndexedNode`)."""
+    """A query's conditions over a topology; `layer` says of what its rows are: tuples, or joined."""
 
     query: str
     topology: Topology

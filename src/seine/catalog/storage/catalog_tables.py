@@ -7,7 +7,7 @@ Nodes are versioned rows: a row says what the node is in the network versions [a
 version can be read back, and saving one costs what changed in it. `node` is indexed by signature and
 `node_input` by both of its ends, so candidates for sharing are found without a scan over queries.
 
-Cites: ARGUS 5.1.5 (relational model for indexing)
+Cites: ARGUS 5.1.4 (topology connections: DPredSet, SVOA, JVOA), 5.1.5 (relational model for indexing)
 """
 
 from __future__ import annotations
@@ -207,4 +207,26 @@ node_user = Table(
     metadata,
     Column("node_id", BigInteger, primary_key=True, autoincrement=False),
     Column("query_id", Id, ForeignKey("seine_query.id", ondelete="CASCADE"), primary_key=True, index=True),
+)
+
+# What a running node asks of the rows of its direct inputs (DPredSet), constants as ?n; any one suffices.
+node_predicate = Table(
+    "seine_node_predicate",
+    metadata,
+    Column("node_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("place", Integer, primary_key=True),
+    Column("shape", Text, nullable=False),
+)
+
+# 'selection': the closest ancestor that is no selection, itself if it is none (SVOA); 'join': those of the
+# inputs of that one (JVOA). So no search follows chains of selections.
+node_ancestor = Table(
+    "seine_node_ancestor",
+    metadata,
+    Column("node_id", BigInteger, primary_key=True, autoincrement=False),
+    Column(
+        "role", String(9), CheckConstraint("role IN ('selection', 'join')", name="role"), primary_key=True
+    ),
+    Column("place", Integer, primary_key=True),
+    Column("ancestor_id", BigInteger, nullable=False, index=True),
 )

@@ -26,6 +26,7 @@ def save_version(
     insert_row(connection, t.network_version, version=version, note=storable(note))
     _end_nodes(connection, version, removed)
     _add_nodes(connection, version, added)
+    _add_topology(connection, added)
     _set_users(connection, users, removed_nodes=set(removed) - {node.id for node in added})
 
 
@@ -33,6 +34,8 @@ def _end_nodes(connection: Connection, version: int, removed: list[int]) -> None
     for portion in portions(removed):
         alive = t.node.c.id.in_(portion) & t.node.c.removed.is_(None)
         connection.execute(update(t.node).where(alive).values(removed=version))
+        for table in (t.node_predicate, t.node_ancestor):
+            connection.execute(delete(table).where(table.c.node_id.in_(portion)))
 
 
 def _add_nodes(connection: Connection, version: int, nodes: list[StoredNode]) -> None:
@@ -49,6 +52,48 @@ def _add_nodes(connection: Connection, version: int, nodes: list[StoredNode]) ->
         for number, input_ in enumerate(node.inputs)
     ]
     insert_rows(connection, t.node_input, inputs)
+
+
+def save_predicates(connection: Connection, predicates: Mapping[int, Iterable[str]]) -> None:
+    """Set the conditions that nodes ask of the rows of their inputs."""
+    for portion in portions([*predicates]):
+        connection.execute(delete(t.node_predicate).where(t.node_predicate.c.node_id.in_(portion)))
+    rows = [
+        {"node_id": node, "place": place, "shape": storable(shape)}
+        for node, shapes in predicates.items()
+        for place, shape in enumerate(shapes)
+    ]
+    insert_rows(connection, t.node_predicate, rows)
+
+
+def save_uses(connection: Connection, uses: Mapping[str, Iterable[int]]) -> None:
+    """Set which nodes queries use; none for a query that is paused or gone."""
+    for portion in portions([*map(name_key, uses)]):
+        queries = select(t.query.c.id).where(t.query.c.key.in_(portion))
+        connection.execute(delete(t.node_user).where(t.node_user.c.query_id.in_(queries)))
+    used = {name: [*dict.fromkeys(nodes)] for name, nodes in uses.items()}
+    ids = ids_by_key(connection, t.query, (name for name, nodes in used.items() if nodes))
+    insert_rows(
+        connection,
+        t.node_user,
+        [
+            {"node_id": node, "query_id": ids[name_key(name)]}
+            for name, nodes in used.items()
+            for node in nodes
+        ],
+    )
+
+
+def _add_topology(connection: Connection, nodes: list[StoredNode]) -> None:
+    """Insert the ancestors of nodes, and what they ask of their inputs."""
+    rows: list[dict[str, Any]] = []
+    for node in nodes:
+        above = [] if node.selection_ancestor is None else [node.selection_ancestor]
+        for role, ancestors in (("selection", above), ("join", node.join_ancestors)):
+            for place, ancestor in enumerate(ancestors):
+                rows.append({"node_id": node.id, "role": role, "place": place, "ancestor_id": ancestor})
+    insert_rows(connection, t.node_ancestor, rows)
+    save_predicates(connection, {node.id: node.predicates for node in nodes if node.predicates})
 
 
 def _node_row(version: int, node: StoredNode) -> dict[str, Any]:

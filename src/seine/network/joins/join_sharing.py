@@ -24,6 +24,7 @@ from seine.optimizer.canonical.fewest import fewest
 from seine.optimizer.join_orders import JoinCosts
 
 MOST_SEARCHED = 6  # items of a block for which every order is tried
+_MOST_CONTINUED = 16  # sequences of existing joins of one length, of larger blocks
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,9 @@ class Order:
     @property
     def items(self) -> tuple[int, ...]:
         return (self.first, *(step.item for step in self.steps))
+
+
+Beginning = tuple[int, tuple[JoinStep, ...]]  # the first item, and existing joins
 
 
 class JoinOrderSearch:
@@ -145,13 +149,10 @@ class JoinOrderSearch:
 
     def by_sharing(self) -> Order:
         """The order of which most joins exist; of these the oldest: a query finds what an equal one used."""
-        if len(self._bases) > MOST_SEARCHED:
-            return self.by_plan()
-        best: tuple[int, tuple[JoinStep, ...]] = (0, ())
-        for first, base in enumerate(self._bases):
-            for steps in self._standing(base.node, (first,)):
-                if self._is_better(first, steps, *best):
-                    best = (first, steps)
+        best: Beginning = (0, ())
+        for first, steps in self._all_standing() if len(self._bases) <= MOST_SEARCHED else self._beam():
+            if self._is_better(first, steps, *best):
+                best = (first, steps)
         first, steps = best
         if not steps:
             return self.by_plan()
@@ -170,6 +171,30 @@ class JoinOrderSearch:
             one.item == two.item for one, two in zip(steps[1:], ahead[1:], strict=True)
         )
         return turned and self._text((first, best)) < self._text((best, first))
+
+    def _all_standing(self) -> Iterator[Beginning]:
+        """Every sequence of existing joins, whatever it begins with."""
+        for first, base in enumerate(self._bases):
+            for steps in self._standing(base.node, (first,)):
+                yield first, steps
+
+    def _beam(self) -> Iterator[Beginning]:
+        """Sequences of existing joins, join by join; of each length the best few are continued."""
+        level: list[Beginning] = [(first, ()) for first in range(len(self._bases))]
+        while level:
+            longer = [(first, (*steps, step)) for first, steps in level for step in self._next(first, steps)]
+            level = sorted(longer, key=lambda one: self._worth(one[1]), reverse=True)[:_MOST_CONTINUED]
+            yield from level
+
+    def _next(self, first: int, steps: tuple[JoinStep, ...]) -> Iterator[JoinStep]:
+        """The existing joins of one more item."""
+        items = (first, *(step.item for step in steps))
+        spot = steps[-1].existing if steps else self._bases[first].node
+        for item in range(len(self._bases)):
+            if item not in items:
+                step = self._step(spot, items, item)
+                if step.existing is not None:
+                    yield step
 
     def _standing(self, spot: int | None, items: tuple[int, ...]) -> Iterator[tuple[JoinStep, ...]]:
         """Every sequence of existing joins, from the node of these items on."""

@@ -12,11 +12,11 @@ import pytest
 from sqlalchemy import create_engine, event, select, text
 from sqlalchemy.engine import make_url
 
-from seine.algebra.expressions import Call, Column, Expression, Literal
-from seine.algebra.types import BIGINT, BOOLEAN, STRING
+from seine.algebra.expressions import Column, Literal
+from seine.algebra.types import BIGINT, STRING
 from seine.bench.engine.index_cost import conditions as benchmark_conditions
 from seine.catalog import Catalog, StoredQuery
-from seine.catalog.index import IndexedNode, Placement, Topology, grouping, placements_of, set_operation
+from seine.catalog.index import Placement, Topology, grouping, set_operation
 from seine.catalog.index import index_tables as t
 from seine.catalog.index import stronger as stronger_module
 from seine.catalog.index import weaker as weaker_module
@@ -368,58 +368,6 @@ def test_set_operators_over_fewer_and_more_inputs(catalog: Catalog) -> None:
         assert ask("except", ["b", "a"]) == [[], [], []]
     with pytest.raises(ValueError, match="no set operator"):
         set_operation("q", "intersect", ["a"])
-
-
-SOURCE = IndexedNode("bid", "source", 2)
-
-
-def select_spot(name: str, below: IndexedNode, *predicates: Any) -> IndexedNode:
-    return IndexedNode(name, "select", below.width, (below,), predicates)
-
-
-def test_spots_know_their_ancestors() -> None:
-    rich = select_spot("rich", SOURCE, over(500))
-    richer = select_spot("richer", rich, equal(7, 1))
-    meets: Expression = Call("lt", (Column(0, BIGINT), Column(2, BIGINT)), BOOLEAN)
-    pair = IndexedNode(
-        "pair", "join", 4, (richer, rich), ((Atom(meets, "holds"),),), ((Column(1, BIGINT),),) * 2
-    )
-    late = select_spot("late", pair, over(9, 3))
-    assert [one.selection_ancestor.name for one in (SOURCE, rich, richer, pair, late)] == [
-        "bid",
-        "bid",
-        "bid",
-        "pair",
-        "pair",
-    ]
-    assert [[a.name for a in one.join_ancestors] for one in (SOURCE, richer, pair, late)] == [
-        [],
-        [],
-        ["bid", "bid"],
-        ["bid", "bid"],
-    ]
-    assert set(richer.since_selection) == {over(500), equal(7, 1)}
-    assert set(late.since_selection) == {over(9, 3)}
-    assert set(late.since_join) == {over(500), equal(7, 1), over(500, 2), over(9, 3), (Atom(meets, "holds"),)}
-    assert [(p.layer, p.topology.kind, p.topology.inputs) for p in placements_of("q", late)] == [
-        ("direct", "select", ("pair",)),
-        ("selection", "select", ("pair",)),
-        ("join", "join", ("bid", "bid")),
-    ]
-    assert [p.layer for p in placements_of("q", SOURCE)] == ["selection"]
-    with pytest.raises(ValueError, match="cannot have"):
-        IndexedNode("x", "select", 2)
-
-
-def test_a_join_is_found_whatever_selections_lie_between(catalog: Catalog) -> None:
-    """Two plans of one join, the selections before it or after it, meet on the layer of joins."""
-    keys = ((Column(1, BIGINT),), (Column(1, BIGINT),))
-    before = IndexedNode("p1", "join", 4, (select_spot("s", SOURCE, over(500)), SOURCE), (), keys)
-    after = select_spot("s2", IndexedNode("p2", "join", 4, (SOURCE, SOURCE), (), keys), over(500))
-    add(catalog, placements_of("first", before))
-    with catalog.read() as r:
-        joined = next(p for p in placements_of("second", after) if p.layer == "join")
-        assert r.index.equivalent(joined.topology, joined.predicates).queries == ("first",)
 
 
 def test_only_indexes_are_read(catalog: Catalog) -> None:

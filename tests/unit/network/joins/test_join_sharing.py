@@ -46,6 +46,24 @@ def joins(network: Network) -> list[JoinNode]:
     return [node for node in network if isinstance(node, JoinNode)]
 
 
+@pytest.mark.parametrize("length", [7, 9])
+def test_a_long_chain_is_found_from_other_orders_of_its_tables(length: int) -> None:
+    items = {f"n{i}": (a, b, c)[i % 3] for i in range(length)}
+    links: list[Link] = [(f"n{i}", K, f"n{i + 1}", X) for i in range(length - 1)]
+    network = Network()
+    network.add(Query("first", block(items, links)))
+    built = len(joins(network))
+    assert built == length - 1
+    for number in range(4):
+        names = Random(number).sample([*items], length)
+        again = network.add(Query(f"q{number}", block({n: items[n] for n in names}, links[::-1])))
+        assert len(joins(network)) == built, names
+        assert again.shared
+    shorter = {name: items[name] for name in [*items][: length - 1]}
+    network.add(Query("shorter", block(shorter, links[:-1])))
+    assert len(joins(network)) == built
+
+
 def test_a_chain_is_found_from_every_order_of_its_tables() -> None:
     items = {"a": a, "b": b, "c": c}
     links: list[Link] = [("a", K, "b", K), ("b", X, "c", X)]

@@ -1,0 +1,86 @@
+"""What runs can be asked for with SQL: nodes, what they read and ask, their ancestors, and who uses them."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.service_rig import STREAM, Rig
+
+OTHER = "CREATE STREAM t (a BIGINT, b BIGINT, ts BIGINT) TIMESTAMP BY ts WINDOW 10 FROM 't.jsonl';\n"
+PAIR = "SELECT s.a FROM s, t WHERE s.a = t.a AND "
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Iterator[Rig]:
+    for name in ("s", "t"):
+        (tmp_path / f"{name}.jsonl").touch()
+    rig = Rig(tmp_path)
+    rig.register(STREAM + OTHER)
+    yield rig
+    rig.service.close()
+
+
+def ask(rig: Rig, sql: str) -> list[tuple[Any, ...]]:
+    """What a user gets who opens the catalog's file."""
+    path = rig.folder / "state" / "catalog.db"
+    with sqlite3.connect(path) as connection:
+        return connection.execute(sql).fetchall()
+
+
+NODES = "SELECT id, kind, stage FROM seine_node WHERE removed IS NULL ORDER BY id"
+USERS = (
+    "SELECT u.node_id, q.name FROM seine_node_user u JOIN seine_query q ON q.id = u.query_id ORDER BY 1, 2"
+)
+INPUTS = """SELECT n.id, i.input_id FROM seine_node n JOIN seine_node_input i ON i.node_row = n."row"
+WHERE n.removed IS NULL ORDER BY 1, i.port"""
+
+
+def agrees(rig: Rig) -> int:
+    """Compare the relations with the network that runs; the result is the number of its nodes."""
+    network = rig.service.registrar.network
+    nodes = sorted(network.nodes.values(), key=lambda node: node.id)
+    assert ask(rig, NODES) == [(node.id, node.kind, node.stage) for node in nodes]
+    assert ask(rig, INPUTS) == [(node.id, below) for node in nodes for below in node.inputs]
+    used = [(i, name) for name in network.queries for i in network.used_nodes(name)]
+    assert ask(rig, USERS) == sorted({*used})
+    shapes = [(node.id, len(node.conditions)) for node in nodes if node.conditions]
+    assert ask(rig, "SELECT node_id, COUNT(*) FROM seine_node_predicate GROUP BY 1 ORDER BY 1") == shapes
+    return len(nodes)
+
+
+def test_the_relations_are_the_network_whatever_comes_and_goes(rig: Rig) -> None:
+    rig.register(f"CREATE QUERY one AS {PAIR}t.b > 3;")
+    few = agrees(rig)
+    rig.register(
+        f"CREATE QUERY two AS {PAIR}t.b > 3 AND s.a < 7; CREATE QUERY n AS SELECT COUNT(*) AS n FROM s;"
+    )
+    assert agrees(rig) > few
+    rig.service.registrar.drop("n")
+    rig.service.registrar.pause("one")
+    assert agrees(rig) == few
+    rig.service.registrar.resume("one")
+    rig.service.registrar.drop("two")
+    assert agrees(rig) == few
+    rig.crash()
+    rig.register("CREATE QUERY later AS SELECT DISTINCT a FROM t;")
+    assert agrees(rig) > few
+
+
+def test_a_user_sees_who_shares_a_join_and_what_it_stands_on(rig: Rig) -> None:
+    rig.register(f"CREATE QUERY one AS {PAIR}t.b > 3; CREATE QUERY two AS {PAIR}t.b > 4;")
+    shared = """SELECT n.kind, COUNT(*) FROM seine_node n JOIN seine_node_user u ON u.node_id = n.id
+    WHERE n.removed IS NULL AND n.kind = 'join' GROUP BY n.id"""
+    assert ask(rig, shared) == [("join", 2)]
+    above = """SELECT a.role, d.kind FROM seine_node n JOIN seine_node_ancestor a ON a.node_id = n.id
+    JOIN seine_node d ON d.id = a.ancestor_id WHERE n.kind = '{}' ORDER BY a.role, a.place"""
+    assert ask(rig, above.format("join")) == [("join", "source"), ("join", "source"), ("selection", "join")]
+    assert ask(rig, above.format("deliver")) == [("join", "source")] * 2 + [("selection", "join")]
+    assert {*ask(rig, above.format("prefilter"))} == {("selection", "source")}
+    asked = """SELECT p.shape FROM seine_node n JOIN seine_node_predicate p ON p.node_id = n.id
+    WHERE n.kind = 'prefilter'"""
+    assert any("?" in shape for (shape,) in ask(rig, asked))
