@@ -37,6 +37,7 @@ from seine.optimizer.block import Blocks
 from seine.rare_collections import rare_collections
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.failures import Failure
+from seine.runtime.folder.sample_files import SampleFiles
 from seine.runtime.folder.sampling import StreamSamples
 from seine.runtime.output.overwriting import refuse_overwriting
 from seine.runtime.output.sink import Sink
@@ -96,6 +97,8 @@ class Registrar:
     ) -> None:
         self.view, self.network, self.relations = restored
         self.samples = StreamSamples()
+        self.sample_files = SampleFiles(folder.samples)
+        self.sample_files.load(self.samples, self.view.declared.streams)
         self._folder = folder
         self._catalog = catalog
         self._deployment = deployment

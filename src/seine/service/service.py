@@ -194,6 +194,7 @@ class Service:
     def close(self) -> None:
         self.driver.close()
         self.sink.close()
+        self.registrar.sample_files.save(self.registrar.samples, everything=True)
         self._catalog.close()
         self.deployment.remove_cache()
         self._lock.release()
@@ -273,7 +274,9 @@ class Service:
 
     def _committed(self, sink: Sink) -> None:
         entry = self.deployment.journal.load(sink.totals.entry)
-        self.registrar.samples.add(entry, self.registrar.view.declared.streams)
+        samples = self.registrar.samples
+        samples.add(entry, self.registrar.view.declared.streams)
+        self.registrar.sample_files.save(samples)
         self.deployment.versions.discard_before(entry.network)
         self._figures.advance()
         self.publisher.publish_figures(self._figures.take())

@@ -178,7 +178,7 @@ def test_a_dropped_query_that_entries_still_have_kills_nobody(tmp_path: Path) ->
 def test_a_query_whose_operator_raises_fails_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rig = BudgetRig(tmp_path)
     rig.register(
-        STREAM + GOOD + "CREATE QUERY fragile AS SELECT a FROM s UNION SELECT a FROM s WHERE ts > 1;"
+        STREAM + GOOD + "CREATE QUERY fragile AS SELECT a FROM s UNION SELECT a + 0 AS a FROM s WHERE ts > 1;"
     )
     step = DistinctOperator.step
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -78,6 +78,19 @@ class StreamSamples:
             self._sampled[stream.name], self._reservoirs[stream.name] = stream, Reservoir(self._size)
         reservoir = self._reservoirs[stream.name]
         reservoir.add(batch.column("_q").to_numpy(), rows, times)
+
+    def put(self, stream: StreamDef, reservoir: Reservoir) -> None:
+        """Go on with what was sampled of a stream before."""
+        self._sampled[stream.name], self._reservoirs[stream.name] = (
+            stream,
+            replace(reservoir, size=self._size),
+        )
+
+    def reservoirs(self) -> Iterator[tuple[StreamDef, Reservoir]]:
+        """The streams of which there are rows, with these."""
+        for name, reservoir in self._reservoirs.items():
+            if reservoir.rows is not None:
+                yield self._sampled[name], reservoir
 
     def estimates(self) -> Estimates | None:
         """Estimates by the samples; None before there are any."""
