@@ -81,6 +81,6 @@ def test_a_user_sees_who_shares_a_join_and_what_it_stands_on(rig: Rig) -> None:
     assert ask(rig, above.format("join")) == [("join", "source"), ("join", "source"), ("selection", "join")]
     assert ask(rig, above.format("deliver")) == [("join", "source")] * 2 + [("selection", "join")]
     assert {*ask(rig, above.format("prefilter"))} == {("selection", "source")}
-    asked = """SELECT p.shape FROM seine_node n JOIN seine_node_predicate p ON p.node_id = n.id
+    shapes = """SELECT p.shape FROM seine_node n JOIN seine_node_predicate p ON p.node_id = n.id
     WHERE n.kind = 'prefilter'"""
-    assert any("?" in shape for (shape,) in ask(rig, asked))
+    assert any("?" in shape for (shape,) in ask(rig, shapes))
