@@ -18,7 +18,6 @@ INTERFACE = (
 )
 # module or definition -> why it stays though nothing comes to it
 KEPT = {
-    "catalog.index.indexed_node": "nodes seen from their joins (ARGUS 5.1.4), for running nodes",
     "catalog.catalog_view:CatalogView.nodes_like": "nodes as relations (ARGUS 5.1.5), to be asked with SQL",
     "algebra.plan_text:print_plan": "plans as text: docs/life_of_a_query.md and tests show them",
     "algebra.document_text": "XSCL plans as text, which reads back as the same plan",
