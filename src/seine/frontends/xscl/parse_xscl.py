@@ -63,6 +63,9 @@ class _Operator:
 
 def parse_xscl(source: ScriptText, start: int, end: int, streams: Mapping[str, StreamDef]) -> DocumentQuery:
     """Parse the query between two offsets; `streams` are all that are declared or published, by name."""
+    strange = source.text.find("\x00", start, end)
+    if strange >= 0:
+        raise source.error(strange, "U+0000 stands in no document", "leave it out")
     return _XsclParser(XsclReader(source, start, end), streams).query()
 
 

@@ -208,6 +208,7 @@ def test_at_most_eight_blocks():
         ("s//a->x JOIN{7 = x, 3} s//b->y", "a constant belongs to a block"),
         ("s//a/..", "a path only leads downwards"),
         ("bid//a", "columns of type XML"),
+        ("s//a[. = 'x\x00']", "leave it out"),
     ],
 )
 def test_a_hint_says_what_to_write(text, hint):
