@@ -16,10 +16,9 @@ from typing import Any
 
 import pytest
 
-from seine.network.plan.strategy import Strategy
+from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.operators.group import dormant_groups
 from seine.runtime.local_host import LocalHost
-from seine.service import restore
 from seine.service.folder import ServiceFolder
 from seine.service.service import Service, ServiceOptions
 from seine.service.tail import read_records
@@ -79,10 +78,9 @@ def test_all_queries_count_from_their_registration(seed: int) -> None:
 
 
 @seeds(6)
-def test_coarser_groups_count_from_their_registration(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_coarser_groups_count_from_their_registration(seed: int) -> None:
     """Those that are registered between the same two entries are made of one another, whatever it saves."""
-    monkeypatch.setattr(restore, "CONFIGURATIONS", {"all": Strategy(regroup=1.0)})
-    regrouped = _check(Random(seed), NESTED)
+    regrouped = _check(Random(seed), NESTED, Strategy(regroup=1.0))
     if seed == 0:  # of the first story it is known that there are some
         assert regrouped
 
@@ -115,6 +113,7 @@ class Story:
     """A service and all that happened to it."""
 
     folder: Path
+    strategy: Strategy = CONFIGURATIONS["all"]
     lines: dict[str, list[str]] = field(default_factory=lambda: {name: [] for name in STREAMS})
     lives: dict[str, Life] = field(default_factory=dict)
     clock: int = 1
@@ -123,7 +122,7 @@ class Story:
         for name in STREAMS:
             (self.folder / f"{name}.jsonl").touch()
         (self.folder / "r.jsonl").write_text("".join(f'{{"k": {k}, "w": {k * 2}}}\n' for k in range(3)))
-        options = ServiceOptions(buckets=2, depth=3)
+        options = ServiceOptions(buckets=2, depth=3, strategy=self.strategy)
         self.service = Service(ServiceFolder(str(self.folder / "state")), options)
         self.host = LocalHost(self.service.deployment)
         self.register(RELATION + "".join(STREAMS.values()))
@@ -161,10 +160,10 @@ class Story:
         return Counter(_whole(record) for record in parsed if (record["t_start"] or 0) < END)
 
 
-def _check(rng: Random, pool: tuple[str, ...]) -> int:
+def _check(rng: Random, pool: tuple[str, ...], strategy: Strategy = CONFIGURATIONS["all"]) -> int:
     """Compare all survivors; the result is how many aggregates were made of finer ones at the end."""
     with tempfile.TemporaryDirectory() as name:
-        story = Story(Path(name))
+        story = Story(Path(name), strategy)
         for _ in range(rng.randint(15, 25)):
             _step(story, rng, pool)
         story.end()
