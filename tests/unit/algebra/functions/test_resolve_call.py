@@ -256,7 +256,9 @@ AGGREGATES = [
     ("bool_or", "i", None, None),
     ("any_value", "i", None, None),
     ("sum", "i i", None, None),
-    ("median", "i", None, None),
+    ("median", "i", "percentile", "DOUBLE"),
+    ("median", "i i", None, None),
+    ("geometric_mean", "d", None, None),
 ]
 
 
