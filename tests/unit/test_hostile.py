@@ -203,7 +203,7 @@ def test_a_damaged_checkpoint_is_refused_and_no_output_lost(tmp_path, name, cont
     assert (tmp_path / "out").read_bytes() == before != b""
 
 
-@pytest.mark.parametrize("form", [{"format": 5, "labels": [0]}, {"format": 7, "of": "the future"}])
+@pytest.mark.parametrize("form", [{"format": 5, "labels": [0]}, {"format": 70, "of": "the future"}])
 def test_a_checkpoint_of_another_format_is_refused_in_one_line(tmp_path, form):
     path, options = checkpointed(tmp_path)
     (tmp_path / "state" / "settings.json").write_text(json.dumps(form))

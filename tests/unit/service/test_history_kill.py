@@ -94,7 +94,7 @@ def _check_results(service: Service, folder: Path) -> None:
     while service.driver.run_some(host.run):
         pass
     lines = (folder / "s.jsonl").read_text().splitlines(keepends=True)
-    values = [json.loads(line)["a"] for line in lines if line.endswith("\n")]
+    values = sorted(json.loads(line)["a"] for line in lines if line.endswith("\n"))
     for one in service.published.view.registered.values():
         page = read_records(service.sink.index, one.query.name, 0, 1 << 30)
         reported = [json.loads(line)["row"]["a"] for line in page.lines.splitlines()]

@@ -127,11 +127,11 @@ def test_conditions_on_groups(rig: Rig) -> None:
 
 
 def test_set_operators_by_their_inputs(rig: Rig) -> None:
-    one, two, three = (f"SELECT a FROM s WHERE a = {i}" for i in (1, 2, 3))
+    one, two, three = (f"SELECT a + {i} AS a FROM s" for i in (1, 2, 3))
     related_to(rig, "u1", f"{one} UNION {two}")
     assert related_to(rig, "u2", f"{two} UNION {one}")[-1] == "the union of u1"
     assert related_to(rig, "u3", f"{three} UNION {two} UNION {one}")[-1] == "more inputs than u1, u2"
-    related_to(rig, "d1", f"SELECT DISTINCT a FROM s WHERE a = {1}")
+    related_to(rig, "d1", "SELECT DISTINCT a + 1 AS a FROM s")
     assert later(rig, "d1")[-1] == "fewer inputs than u1, u2, u3"
     related_to(rig, "e1", f"{one} EXCEPT {two}")
     assert related_to(rig, "e2", f"{one} EXCEPT {two}")[-1] == "the difference of e1"
