@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 import shutil
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -126,16 +126,21 @@ class RetainedEntries:
             rows, size = sum(one.total for one in segments), sum(one.bytes for one in segments)
             return segments[0].first, segments[-1].last, rows, size
 
-    def piece(self, streams: Sequence[str], start: int, until: int, most_rows: int) -> HistoryPiece:
-        """The rows of entries from `start` on and before `until`: of one entry at least, of few more rows."""
+    def piece(self, streams: Mapping[str, int], start: int, until: int, most_rows: int) -> HistoryPiece:
+        """The rows of entries from `start` on and before `until`: of one entry at least, of few more rows.
+
+        Of each stream only those from an entry on: before it the name may have been that of another stream.
+        """
         with self._turn:
             rows: dict[str, list[pa.RecordBatch]] = {name: [] for name in streams}
             count, clock = 0, Clock({})
             for next_, clock_after, batches in self._from(streams, start):
                 for name, batch in batches.items():
                     numbers = batch[ENTRY_NUMBER].to_numpy()
-                    inside = batch.filter(pa.array((numbers >= start) & (numbers < until)))
-                    rows[name].append(inside)
+                    first = max(start, streams[name])
+                    inside = batch.filter(pa.array((numbers >= first) & (numbers < until)))
+                    if inside.num_rows:
+                        rows[name].append(inside)
                     count += inside.num_rows
                 clock = clock_after
                 if count >= most_rows or next_ >= until:
@@ -143,10 +148,10 @@ class RetainedEntries:
             else:
                 next_ = until
         whole = {name: pa.concat_batches(parts) for name, parts in rows.items() if parts}
-        return HistoryPiece({n: b for n, b in whole.items() if b.num_rows}, min(next_, until), clock)
+        return HistoryPiece(whole, min(next_, until), clock)
 
     def _from(
-        self, streams: Sequence[str], start: int
+        self, streams: Iterable[str], start: int
     ) -> Iterator[tuple[int, Clock, dict[str, pa.RecordBatch]]]:
         """Of each segment and entry from one on: what follows it, its clock, its rows."""
         for segment in self._segments:
@@ -196,6 +201,12 @@ class RetainedEntries:
             one, other = self._segments[-2:]
             if one.total > 2 * other.total + _SMALL_ROWS or one.total + other.total > MOST_ROWS_MERGED:
                 return
+            if any(
+                self._schema(one, name) != self._schema(other, name)
+                for name in one.rows
+                if name in other.rows
+            ):
+                return  # a stream was declared anew
             names = dict.fromkeys([*one.rows, *other.rows])
             rows = {
                 name: pa.concat_batches([self._read(s, name) for s in (one, other) if s.rows.get(name)])
@@ -240,6 +251,11 @@ class RetainedEntries:
         path = os.path.join(self._path(segment), _file(stream))
         with pa.OSFile(path) as file, pa.ipc.open_file(file) as reader:
             return reader.get_batch(0)
+
+    def _schema(self, segment: RetainedSegment, stream: str) -> pa.Schema:
+        path = os.path.join(self._path(segment), _file(stream))
+        with pa.OSFile(path) as file, pa.ipc.open_file(file) as reader:
+            return reader.schema
 
     def _remove(self, segments: Sequence[RetainedSegment]) -> None:
         for segment in segments:

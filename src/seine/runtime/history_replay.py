@@ -83,7 +83,7 @@ class HistoryReplays:
 
     def _advanced(self, replay: PendingReplay, streams: Mapping[str, StreamDef], last: Entry) -> ReplayDraft:
         start = replay.start
-        piece = self._retained.piece([*start.streams], replay.next, start.until, self._most_rows)
+        piece = self._retained.piece(start.streams, replay.next, start.until, self._most_rows)
         done = piece.next >= start.until
         counted = {name: self._counted(streams[name], rows, start) for name, rows in piece.rows.items()}
         clock = last.clock if done else _clock_of(piece.clock, start, last.clock, piece.next)
@@ -100,10 +100,9 @@ class HistoryReplays:
 
     def _counted(self, stream: StreamDef, rows: pa.RecordBatch, start: HistoryStart) -> pa.RecordBatch:
         """The rows of a stream that count, as their entries had them."""
-        since = rows[ENTRY_NUMBER].to_numpy() >= start.streams[stream.name]
         if start.ended:
-            since &= self._alive(stream, rows, start)
-        return rows.filter(pa.array(since)).drop_columns([ENTRY_NUMBER])
+            rows = rows.filter(pa.array(self._alive(stream, rows, start)))
+        return rows.drop_columns([ENTRY_NUMBER])
 
     def _alive(self, stream: StreamDef, rows: pa.RecordBatch, start: HistoryStart) -> BoolArray:
         """The tuples whose life has not ended at the instant, and negative tuples of later instants."""
@@ -118,9 +117,9 @@ class HistoryReplays:
 
     def _deleted_until(self, stream: StreamDef, start: HistoryStart) -> IntArray:
         """The arrival numbers of the tuples that were deleted at the instant or before it."""
-        key = (stream.name, start.until)
+        key, first = (stream.name, start.until), start.streams[stream.name]
         if key not in self._deleted:
-            piece = self._retained.piece([stream.name], start.streams[stream.name], start.until, FOREVER)
+            piece = self._retained.piece({stream.name: first}, first, start.until, FOREVER)
             rows = piece.rows.get(stream.name)
             none = np.zeros(0, np.int64)
             self._deleted[key] = (

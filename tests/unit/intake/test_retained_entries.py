@@ -19,6 +19,7 @@ from seine.rows.clock import Clock
 from tests.support.seeds import seeds
 
 PLENTY = RetentionLimit(bytes=1 << 40)
+INTEGERS = pa.int64()
 
 
 class Kept:
@@ -37,8 +38,8 @@ class Kept:
         )
         self.journal.keep_discarded(self.retained.absorb)
 
-    def append(self, values: list[int], wall: int = 0) -> int:
-        batch = pa.record_batch({"c0": pa.array(values, pa.int64())})
+    def append(self, values: list[int], wall: int = 0, type_: pa.DataType = INTEGERS) -> int:
+        batch = pa.record_batch({"c0": pa.array(values, pa.int64()).cast(type_)})
         last = self.journal.last()
         number = 0 if last is None else last.number + 1
         latest = {"s": max([value for _, value in self.written] + values, default=-1)}
@@ -51,7 +52,7 @@ class Kept:
     def read(self, start: int, until: int, most: int) -> list[tuple[int, int]]:
         rows: list[tuple[int, int]] = []
         while start < until:
-            piece = self.retained.piece(["s"], start, until, most)
+            piece = self.retained.piece({"s": 0}, start, until, most)
             assert piece.next > start
             if "s" in piece.rows:
                 batch = piece.rows["s"]
@@ -140,3 +141,15 @@ def test_units_in_any_case() -> None:
     assert RetentionLimit.parse("2 W").seconds == 1_209_600
     assert RetentionLimit.parse("10mb").bytes == 10_000_000
     assert RetentionLimit.parse("45m").seconds == 2_700
+
+
+def test_a_stream_that_is_declared_anew_with_other_types_is_kept_apart(tmp_path: Path) -> None:
+    kept = Kept(tmp_path)
+    for values, type_ in (([1], pa.int64()), ([2, 3], pa.string()), ([4], pa.string())):
+        number = kept.append(values, type_=type_)
+        kept.journal.discard_before(number + 1)
+    kept.append([5], type_=pa.string())
+    kept.open()
+    piece = kept.retained.piece({"s": 1}, 0, 4, 1_000)
+    assert piece.next == 4 and piece.rows["s"]["c0"].to_pylist() == ["2", "3", "4", "5"]
+    assert len([*(tmp_path / "retained").iterdir()]) == 2

@@ -105,10 +105,10 @@ class UserFold:
     ) -> list[Any]:
         """The results of one group at its places; of no values it is NULL."""
         place, rank, weight = items
-        often = np.bincount(rank, minlength=len(values))
-        steady = often.take(rank) == 1
-        steady &= place == first
-        fixed = sorted(zip(rank[steady].tolist(), weight[steady].tolist(), strict=True))
+        _, spot, often = np.unique(rank, return_inverse=True, return_counts=True)
+        steady = (often[spot] == 1) & (place == first)
+        ranked = sorted(zip(rank[steady].tolist(), weight[steady].tolist(), strict=True))
+        fixed = [(values[one], count) for one, count in ranked]
         base: list[Any] = []  # the state of what does not change, once it is computed
         counts: dict[int, int] = {}
         results, at = [], 0
@@ -119,7 +119,7 @@ class UserFold:
                 counts[moving[at][1]] = counts.get(moving[at][1], 0) + moving[at][2]
                 at += 1
             live = [(values[one], count) for one, count in sorted(counts.items()) if count]
-            results.append(self._result(base, [(values[one], n) for one, n in fixed], live))
+            results.append(self._result(base, fixed, live))
         return results
 
     def _result(self, base: list[Any], fixed: list[tuple[Any, int]], live: list[tuple[Any, int]]) -> Any:
