@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from seine.service.service import Service, ServiceOptions
 from seine.service.tail import read_records
 
 STREAM = "CREATE STREAM s (a BIGINT, ts BIGINT) TIMESTAMP BY ts WINDOW 10 FROM 's.jsonl';\n"
+OTHER = "CREATE STREAM t (a BIGINT, b BIGINT, ts BIGINT) TIMESTAMP BY ts WINDOW 10 FROM 't.jsonl';\n"
 
 
 class Rig:
@@ -46,3 +48,13 @@ class Rig:
         self.service._lock.release()
         self.service.driver.close()
         self.open()
+
+
+def rig_of_two_streams(folder: Path) -> Iterator[Rig]:
+    """A service with the streams s and t, for a fixture."""
+    for name in ("s", "t"):
+        (folder / f"{name}.jsonl").touch()
+    rig = Rig(folder)
+    rig.register(STREAM + OTHER)
+    yield rig
+    rig.service.close()

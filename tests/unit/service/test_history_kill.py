@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import random
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 from seine.intake.retention_limit import RetentionLimit
@@ -15,7 +11,7 @@ from seine.runtime.local_host import LocalHost
 from seine.service.folder import ServiceFolder
 from seine.service.service import Service, ServiceOptions
 from seine.service.tail import read_records
-from tests.support.paths import ROOT
+from tests.support.killed_worker import run_and_kill
 
 KILLS = 6
 OPTIONS = ServiceOptions(batch_rows=2, retain=RetentionLimit(bytes=1 << 40))
@@ -71,21 +67,8 @@ def _open(folder: Path) -> Service:
 
 
 def _run_and_kill(folder: Path, number: int, changes: int, seconds: float) -> int:
-    """Let the worker register some queries, and go on for a moment; the last that it acknowledged."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", WORKER, str(folder), str(number)],
-        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    first = "".join(process.stdout.readline() for _ in range(changes))
-    assert process.poll() is None, "the worker ended by itself"
-    time.sleep(seconds)
-    process.kill()
-    rest = process.stdout.read()
-    process.wait()
-    return max(int(line) for line in (first + rest).splitlines())
+    """The last query that the worker acknowledged."""
+    return max(int(line) for line in run_and_kill(WORKER, folder, number, changes, seconds))
 
 
 def _check_results(service: Service, folder: Path) -> None:

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import random
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 from seine.runtime.local_host import LocalHost
 from seine.service.folder import ServiceFolder
 from seine.service.service import Service, ServiceOptions
 from seine.service.tail import read_records
-from tests.support.paths import ROOT
+from tests.support.killed_worker import run_and_kill
 
 KILLS = 5
 
@@ -76,21 +72,9 @@ def _open(folder: Path) -> Service:
 
 
 def _run_and_kill(folder: Path, number: int, changes: int, seconds: float) -> list[tuple[str, int]]:
-    """Let the worker make some changes, and go on for a moment; what it acknowledged."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", WORKER, str(folder), str(number)],
-        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    first = "".join(process.stdout.readline() for _ in range(changes))
-    assert process.poll() is None, "the worker ended by itself"
-    time.sleep(seconds)
-    process.kill()
-    rest = process.stdout.read()
-    process.wait()
-    lines = [line.split() for line in (first + rest).splitlines() if len(line.split()) == 2]
+    """What the worker acknowledged."""
+    written = run_and_kill(WORKER, folder, number, changes, seconds)
+    lines = [line.split() for line in written if len(line.split()) == 2]
     return [(word, int(changed)) for word, changed in lines]
 
 

@@ -17,19 +17,12 @@ from seine.optimizer.block import Blocks
 from seine.optimizer.canonical.implies import implies
 from seine.service.indexing import placements
 from tests.support.seeds import seeds
-from tests.support.service_rig import STREAM, Rig
-
-OTHER = "CREATE STREAM t (a BIGINT, b BIGINT, ts BIGINT) TIMESTAMP BY ts WINDOW 10 FROM 't.jsonl';\n"
+from tests.support.service_rig import Rig, rig_of_two_streams
 
 
 @pytest.fixture
 def rig(tmp_path: Path) -> Iterator[Rig]:
-    for name in ("s", "t"):
-        (tmp_path / f"{name}.jsonl").touch()
-    rig = Rig(tmp_path)
-    rig.register(STREAM + OTHER)
-    yield rig
-    rig.service.close()
+    yield from rig_of_two_streams(tmp_path)
 
 
 def related_to(rig: Rig, name: str, select_: str) -> list[str]:

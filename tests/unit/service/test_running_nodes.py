@@ -9,20 +9,14 @@ from typing import Any
 
 import pytest
 
-from tests.support.service_rig import STREAM, Rig
+from tests.support.service_rig import Rig, rig_of_two_streams
 
-OTHER = "CREATE STREAM t (a BIGINT, b BIGINT, ts BIGINT) TIMESTAMP BY ts WINDOW 10 FROM 't.jsonl';\n"
 PAIR = "SELECT s.a FROM s, t WHERE s.a = t.a AND "
 
 
 @pytest.fixture
 def rig(tmp_path: Path) -> Iterator[Rig]:
-    for name in ("s", "t"):
-        (tmp_path / f"{name}.jsonl").touch()
-    rig = Rig(tmp_path)
-    rig.register(STREAM + OTHER)
-    yield rig
-    rig.service.close()
+    yield from rig_of_two_streams(tmp_path)
 
 
 def ask(rig: Rig, sql: str) -> list[tuple[Any, ...]]:
