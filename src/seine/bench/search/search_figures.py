@@ -15,6 +15,8 @@ from seine.bench.workloads.search_trace import SearchTrace
 from seine.keyword_networks.expanded_schema import rarest_first
 
 OURS = "ours"
+OURS_AT_ONCE = "ours, at once"  # in the micro-batches of a run that reads files
+_ROWS_AT_ONCE = 50_000
 
 
 def vary(
@@ -25,9 +27,15 @@ def vary(
     table = Table(parameter, "results", *(f"{name}: {kind}" for kind in kinds for name in engines))
     for value in values:
         trace = SearchTrace(**{**(fixed or {}), parameter: value})
-        runs = [run_ours(trace) if name == OURS else run_mesh(name, trace) for name in engines]
+        runs = [_run(name, trace) for name in engines]
         table.add(f"{value:,}", _same_results(runs), *_cells(runs))
     return table
+
+
+def _run(engine: str, trace: SearchTrace) -> SearchRun:
+    if engine == OURS_AT_ONCE:
+        return run_ours(trace, _ROWS_AT_ONCE)
+    return run_ours(trace) if engine == OURS else run_mesh(engine, trace)
 
 
 def _cells(runs: Sequence[SearchRun]) -> list[str]:

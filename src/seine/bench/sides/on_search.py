@@ -73,13 +73,13 @@ def run_script(path: str, batch_rows: int, buckets: int = 1) -> PipelineRun:
     return PipelineRun(seconds, totals.output_rows, max(held) // buckets)
 
 
-def run_ours(trace: SearchTrace) -> SearchRun:
-    """Run our operator over a trace, in the same steps as the paper's; rows held are those of one bucket."""
+def run_ours(trace: SearchTrace, rows: int = ROWS_OF_A_STEP) -> SearchRun:
+    """Run our operator over a trace, by default in the steps of the paper's; rows held are of one bucket."""
     with tempfile.TemporaryDirectory(prefix="seine-") as folder:
         path = write_search(folder, trace, keyword_texts(trace), [keyword_search(trace)])
         queries = read_script(path).declarations.queries
         began = time.process_time()
         build_network(queries.values())
         set_up = time.process_time() - began
-        ran = run_script(path, max(1, ROWS_OF_A_STEP // trace.streams))
+        ran = run_script(path, max(1, rows // trace.streams))
     return SearchRun(set_up, ran.seconds, ran.results, ran.peak_rows, 0)

@@ -49,6 +49,10 @@ class WorkBudget(Struct, frozen=True):
     def too_many_bytes(self) -> str:
         return f"emitted more than {self.bytes:,} bytes in one micro-batch"
 
+    @property
+    def too_many_record_bytes(self) -> str:
+        return f"delivered more than {self.bytes:,} bytes of records in one micro-batch"
+
 
 class NodeFault(Exception):
     """Nodes that went over their budget, or raised; or queries whose own results are too many.
@@ -83,7 +87,6 @@ class WorkMeter:
         self._at: tuple[int, ...] = ()  # the nodes at work; several if they step together
         self._candidates: Counter[tuple[int, ...]] = Counter()
         self._bytes: Counter[int] = Counter()
-        self._record_bytes: Counter[str] = Counter()
         self._accounts: dict[int, ByteAccount] = {}
 
     @contextmanager
@@ -134,13 +137,6 @@ class WorkMeter:
         """The account of a shared node, opened at first: it says for whom the node emits."""
         account = self._accounts.setdefault(node, make())
         return cast("Account", account)
-
-    def delivered(self, query: str, size: int) -> None:
-        """A query has so many bytes of records more."""
-        self._record_bytes[query] += size
-        if self._record_bytes[query] > self.budget.bytes:
-            reason = f"delivered more than {self.budget.bytes:,} bytes of records in one micro-batch"
-            raise NodeFault("budget", reason, queries=(query,))
 
 
 class NodesAtWork:

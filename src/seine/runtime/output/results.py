@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import json
 import os
-from collections import Counter
 from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from seine.algebra.arrays import AnyArray, FloatArray, IntArray
 from seine.algebra.types import Type
-from seine.operators.state.work_budget import WorkBudget, WorkMeter
+from seine.operators.state.work_budget import NodeFault, WorkBudget, WorkMeter
 from seine.operators.step.record_form import Form, RecordRows
 from seine.rows.delta import NEVER, concat_batches, data_names
 from seine.runtime.output.json_records import json_lines, line_starts, text_bytes
+from seine.runtime.output.query_counts import QueryCounts
 from seine.runtime.output.task_report import QueryRanges, WrittenResults
 
 START, END, BEGINS, QUERY = "_s", "_e", "_b", "_q"
 _PIECE_ROWS = 1 << 16
+_PLAIN = "^[A-Za-z_][A-Za-z0-9_]*$"
 _COUNTED_ONE_BY_ONE = 64  # records that are counted one by one
 # An Arrow array ends at 2**31 bytes of text, and escapes make text up to 6 times longer.
 _PIECE_BYTES = 1 << 28
@@ -46,14 +48,11 @@ class Results:
     def __init__(self, path: str, meter: WorkMeter | None = None) -> None:
         self.path = path
         self._meter = meter or WorkMeter(WorkBudget())
-        self.counts: Counter[str] = Counter()
+        self._counts = QueryCounts()
         self.importance: dict[str, float] = {}  # of queries whose records have one: the sum of theirs
         self.cut: set[str] = set()
         self._file: BinaryIO | None = None
         self._delivered = 0
-        self._numbers: dict[str, int] = {}  # of the queries that had a record
-        self._names: list[str] = []  # by number
-        self._texts: list[str] = []  # their names as JSON, by number
         self._waiting: dict[RecordFormat, list[pa.RecordBatch]] = {}
         self._pieces: list[tuple[AnyArray, AnyArray]] = []  # whose records were written, and how many bytes
 
@@ -86,20 +85,25 @@ class Results:
     ) -> None:
         within = self._delivered + len(picks) <= limit  # then no single query can be over it
         if within and weights is None and len(picks) < _COUNTED_ONE_BY_ONE:
-            self._wait(kind, records, [self._count(queries[pick]) for pick in picks.tolist()])
+            few = [self._counts.number(queries[pick]) for pick in picks.tolist()]
+            self._counts.add_records(few, 1)
+            self._delivered += len(few)
+            self._wait(kind, records, few)
             return
         hit, place, counts = np.unique(picks, return_inverse=True, return_counts=True)
         names = [queries[i] for i in hit.tolist()]
+        numbers = self._counts.numbered(names)
         if not within:
-            room = np.array([self._room(name, limit) for name in names], np.int64)
+            room = np.maximum(limit - self._counts.records(numbers), 0)
             self.cut.update(names[i] for i in np.flatnonzero(counts > room).tolist())
             keep = _earlier(place, counts) < room[place]
             records, place, counts = records.filter(pa.array(keep)), place[keep], np.minimum(counts, room)
             weights = None if weights is None else weights[keep]
-        numbers = [self._count(name, count) for name, count in zip(names, counts.tolist(), strict=True)]
+        self._counts.add_records(numbers, counts)
+        self._delivered += int(counts.sum())
         if weights is not None:
             self._weigh(names, np.bincount(place, weights, len(names)))
-        self._wait(kind, records, np.array(numbers, np.int32)[place])
+        self._wait(kind, records, numbers[place])
 
     def _wait(self, kind: RecordFormat, records: pa.RecordBatch, numbers: AnyArray | list[int]) -> None:
         """Let records wait for others of their kind, each with the number of its query."""
@@ -118,26 +122,11 @@ class Results:
         name = os.path.basename(self.path)
         owners, sizes = map(np.concatenate, zip(*self._pieces, strict=True))
         ranges, cut = QueryRanges.of(owners, sizes), tuple(sorted(self.cut))
-        return WrittenResults(name, dict(self.counts), self.importance, cut, ranges)
+        return WrittenResults(name, self._counts.by_name(), self.importance, cut, ranges)
 
     def _weigh(self, names: list[str], sums: AnyArray) -> None:
         for name, more in zip(names, sums.tolist(), strict=True):
             self.importance[name] = self.importance.get(name, 0.0) + more
-
-    def _room(self, query: str, limit: int) -> int:
-        """How many more records a query may deliver here."""
-        return max(0, limit - self.counts[query])
-
-    def _count(self, query: str, records: int = 1) -> int:
-        """Count records of a query; its number."""
-        self.counts[query] += records
-        self._delivered += records
-        if query not in self._numbers:
-            self._numbers[query] = len(self._texts)
-            self._names.append(query)
-            plain = query.isascii() and query.isidentifier()
-            self._texts.append(f'"{query}"' if plain else json.dumps(query, ensure_ascii=False))
-        return self._numbers[query]
 
     def _flush(self, kind: RecordFormat) -> None:
         """Write the records of a kind that wait."""
@@ -157,8 +146,11 @@ class Results:
     def _spend(self, numbers: IntArray, size: int) -> None:
         """Count the bytes of records, for each query its share of them."""
         hit, counts = np.unique(numbers, return_counts=True)
-        for number, count in zip(hit.tolist(), counts.tolist(), strict=True):
-            self._meter.delivered(self._names[number], size * count // len(numbers))
+        spent = self._counts.add_bytes(hit, size * counts // len(numbers))
+        greedy = np.flatnonzero(spent > self._meter.budget.bytes)
+        if len(greedy):
+            query = self._counts.names[hit[greedy[0]]]
+            raise NodeFault("budget", self._meter.budget.too_many_record_bytes, queries=(query,))
 
     def _text(self, kind: RecordFormat, batch: pa.RecordBatch) -> memoryview:
         columns = [batch.column(name) for name in data_names(len(kind.types))]
@@ -186,10 +178,23 @@ class Results:
         """One name, or the JSON text of the name in each row."""
         first, others = numbers[0].as_py(), numbers.to_numpy()
         if (others == first).all():
-            return self._names[first]
-        if len(others) < len(self._texts):
-            return pa.array([self._texts[i] for i in others.tolist()], pa.string())
-        return pa.array(self._texts, pa.string()).take(numbers)
+            return self._counts.names[first]
+        names = self._counts.names
+        if len(others) < len(names):
+            return json_texts([names[i] for i in others.tolist()])
+        return json_texts(names).take(numbers)
+
+
+def json_texts(names: list[str]) -> pa.Array:
+    """Names as JSON strings; most are identifiers, which need quotes alone.
+
+    >>> json_texts(["q1", 'a "b"']).to_pylist()
+    ['"q1"', '"a \\\\"b\\\\""']
+    """
+    texts = pa.array(names, pa.string())
+    if pc.all(pc.match_substring_regex(texts, _PLAIN)).as_py():
+        return pc.binary_join_element_wise('"', texts, '"', "")
+    return pa.array([json.dumps(name, ensure_ascii=False) for name in names], pa.string())
 
 
 def _by_query(records: pa.RecordBatch) -> pa.RecordBatch:

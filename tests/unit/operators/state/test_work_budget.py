@@ -79,14 +79,10 @@ def test_what_is_no_querys_doing_names_no_node(error: Exception) -> None:
         raise error
 
 
-def test_bytes_are_counted_by_node_and_by_query() -> None:
+def test_bytes_are_counted_by_node() -> None:
     meter = WorkMeter(WorkBudget(bytes=10))
     meter.emitted(1, 10)
     meter.emitted(2, 10)
-    meter.delivered("q", 10)
     with pytest.raises(NodeFault) as fault:
         meter.emitted(2, 1)
     assert fault.value.nodes == (2,)
-    with pytest.raises(NodeFault) as fault:
-        meter.delivered("q", 1)
-    assert fault.value.queries == ("q",)
