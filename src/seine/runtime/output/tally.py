@@ -12,6 +12,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 
+import msgspec
 from msgspec import Struct
 
 from seine.runtime.folder.durable import write_whole
@@ -57,9 +58,12 @@ class Tally:
             self._read()
 
     def add(self, counts: Mapping[str, int]) -> None:
-        for query, count in counts.items():
-            self.counts[query] = self.counts.get(query, 0) + count
-            self._added[query] = self._added.get(query, 0) + count
+        for sums in (self.counts, self._added):
+            if sums.keys().isdisjoint(counts):
+                sums.update(counts)
+                continue
+            for query, count in counts.items():
+                sums[query] = sums.get(query, 0) + count
 
     def weigh(self, sums: Mapping[str, float]) -> None:
         """The importance of what was added."""
@@ -132,4 +136,5 @@ class Tally:
 
 
 def _line(change: TallyChange) -> bytes:
-    return write_json(change) + b"\n"
+    """The line of a change; an importance may be infinite, which only `write_json` can say."""
+    return (write_json(change) if change.importance else msgspec.json.encode(change)) + b"\n"
