@@ -16,8 +16,8 @@ from seine.algebra.types import Type
 from seine.operators.state.work_budget import NodeFault, WorkBudget, WorkMeter
 from seine.operators.step.record_form import Form, RecordRows
 from seine.rows.delta import NEVER, concat_batches, data_names
+from seine.runtime.output.delivered_counts import DeliveredCounts
 from seine.runtime.output.json_records import json_lines, line_starts, text_bytes
-from seine.runtime.output.query_counts import QueryCounts
 from seine.runtime.output.task_report import QueryRanges, WrittenResults
 
 START, END, BEGINS, QUERY = "_s", "_e", "_b", "_q"
@@ -48,7 +48,7 @@ class Results:
     def __init__(self, path: str, meter: WorkMeter | None = None) -> None:
         self.path = path
         self._meter = meter or WorkMeter(WorkBudget())
-        self._counts = QueryCounts()
+        self._counts = DeliveredCounts()
         self.importance: dict[str, float] = {}  # of queries whose records have one: the sum of theirs
         self.cut: set[str] = set()
         self._file: BinaryIO | None = None

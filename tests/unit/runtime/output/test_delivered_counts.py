@@ -7,14 +7,14 @@ from collections import Counter
 
 import numpy as np
 
-from seine.runtime.output.query_counts import QueryCounts
+from seine.runtime.output.delivered_counts import DeliveredCounts
 from tests.support.seeds import seed_range
 
 
 def test_numbers_and_sums_are_those_of_a_dictionary() -> None:
     for seed in seed_range(40):
         rng = random.Random(seed)
-        counts, expected, sizes = QueryCounts(), Counter[str](), Counter[str]()
+        counts, expected, sizes = DeliveredCounts(), Counter[str](), Counter[str]()
         for _ in range(rng.randint(1, 6)):
             names = rng.sample([f"q{i}" for i in range(200)], rng.randint(1, 150))
             records = [rng.randrange(1, 5) for _ in names]
@@ -32,7 +32,7 @@ def test_numbers_and_sums_are_those_of_a_dictionary() -> None:
 
 
 def test_a_query_that_occurs_twice_is_one() -> None:
-    counts = QueryCounts()
+    counts = DeliveredCounts()
     numbers = counts.numbered(["a", "b", "a"])
     counts.add_records(numbers, 1)
     assert numbers.tolist() == [0, 1, 0] and counts.by_name() == {"a": 2, "b": 1}

@@ -18,7 +18,7 @@ from seine.algebra.arrays import AnyArray, IntArray
 _LEAST_GROWTH = 64  # queries
 
 
-class QueryCounts:
+class DeliveredCounts:
     """Numbers of queries in the order in which they come, and how much each has delivered."""
 
     def __init__(self) -> None:
