@@ -22,6 +22,8 @@ COMPARISONS = (
     ),
     *("starts-with(., 'x')", "starts-with(., ' ')", ".//q[starts-with(., 'x')][contains(., 'x')]"),
 )
+MARKS = ("<!-- x -->", "<?p x?>", "<![CDATA[]]>", "<![CDATA[x]]>", "&#x20;")  # the last two are text
+PATHS = ("", "/u", "//u", "/u", "//u", "/@*", "//@id", "//*/@k")  # of terms, below a variable
 UNBOUND = "u"  # a leaf to which no block binds a variable, for paths in predicates and in SELECT
 
 
@@ -72,13 +74,15 @@ def random_document(rng: random.Random) -> str:
 
 def _element(rng: random.Random, tag: str, depth: int) -> str:
     attributes = "".join(f' {name}="{rng.choice(VALUES)}"' for name in ("id", "k") if rng.random() < 0.2)
-    inner = rng.choice(("", "", " ", "x")) if rng.random() < 0.2 else ""
+    inner = rng.choice(("", "", " ", "x", *MARKS)) if rng.random() < 0.2 else ""
     for _ in range(rng.randint(1, 3 if depth < 2 else 2)):
         if depth < 3 and rng.random() < 0.55:
             inner += _element(rng, rng.choice(TAGS), depth + 1)
         else:
             leaf = rng.choice((*LEAVES, UNBOUND))
-            inner += f"<{leaf}>{rng.choice(VALUES)}</{leaf}>"
+            value = rng.choice(VALUES)
+            marked = rng.choice(MARKS) + value if rng.random() < 0.1 else value
+            inner += f"<{leaf}>{marked}</{leaf}>"
     return f"<{tag}{attributes}>{inner}</{tag}>"
 
 
@@ -118,7 +122,7 @@ class QueryMaker:
         return f"SELECT {', '.join(items)} FROM "
 
     def _term(self, names: list[str], leaves: list[str]) -> str:
-        path = self.rng.choice(("", "/u", "//u")) if self._paths else ""
+        path = self.rng.choice(PATHS) if self._paths else ""
         others = [name for name in names if name not in leaves]
         if leaves and not (path and others) and self.rng.random() < 0.85:
             return self.rng.choice(leaves)

@@ -357,9 +357,11 @@ def string(node: Any) -> str:
     return str(node.xpath("string()")) if isinstance(node, etree._Element) else str(node)
 
 
-def _order(node: Any) -> tuple[int, str]:
-    first, _, name = number(node).partition("/")
-    return int(first), name
+def _order(node: Any) -> tuple[int, int]:
+    """The place of a node in its document; attributes follow their element as they are written."""
+    if isinstance(node, etree._Element):
+        return int(number(node)), -1
+    return int(number(node.getparent())), node.getparent().keys().index(node.attrname)
 
 
 def _plain(name: str) -> str:

@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from seine.algebra.definitions import Source, StreamDef
+from seine.algebra.namespaces import joined_prefixes
 from seine.algebra.plan import Plan, Query, Scan, walk
 from seine.algebra.tree_pattern import PatternNode, TreePattern
 from seine.algebra.types import JSON, STRING, XML, Field, Kind, Type
@@ -163,8 +164,8 @@ def publication(query: Query) -> StreamDef | None:
         return None
     streams = [block.input.stream for block in plan.blocks]
     windows = [stream.window for stream in streams if stream.window is not None]
-    ignored = any(block.pattern.any_namespace for block in plan.blocks)
-    options = (("namespaces", "ignore"),) if ignored else ()
+    namespaces = joined_prefixes(map(namespaces_of, streams))
+    options = (("namespaces", namespaces),) if namespaces else ()
     return StreamDef(
         name=plan.publish,
         fields=(Field("doc", XML), Field("ts", plan.time_type)),
@@ -172,6 +173,11 @@ def publication(query: Query) -> StreamDef | None:
         source=Source(query.name, PUBLISHED, options),
         window=min(windows, default=None),
     )
+
+
+def namespaces_of(stream: StreamDef) -> str | None:
+    """The option of a stream that says how names of its documents are compared."""
+    return dict(stream.source.options).get("namespaces") if stream.source is not None else None
 
 
 def published_tables_of(query: Query) -> frozenset[str]:

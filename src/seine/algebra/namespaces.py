@@ -7,7 +7,7 @@ The option of a stream is `namespaces = 'ignore'`, or prefixes and the namespace
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 IGNORE = "ignore"
 XML_NAMESPACE = "http://www.w3.org/XML/1998/namespace"  # of the prefix xml, which nobody has to declare
@@ -28,3 +28,22 @@ def read_prefixes(option: str | None) -> Mapping[str, str] | None:
     if not all(matches):
         raise ValueError("namespaces are 'ignore', or prefix=namespace, separated by spaces")
     return {"xml": XML_NAMESPACE} | {match[1]: match[2] for match in matches if match is not None}
+
+
+def joined_prefixes(options: Iterable[str | None]) -> str:
+    """The option of documents that come from several streams: what their options declare together.
+
+    Where one ignores namespaces, all do. A prefix that they declare differently stands for nothing.
+
+    >>> joined_prefixes(["a=urn:a b=urn:b", None, "b=urn:c d=urn:d"]), joined_prefixes([None, "ignore"])
+    ('a=urn:a d=urn:d', 'ignore')
+    """
+    declared: dict[str, set[str]] = {}
+    for option in options:
+        prefixes = read_prefixes(option)
+        if prefixes is None:
+            return IGNORE
+        for prefix, namespace in prefixes.items():
+            declared.setdefault(prefix, set()).add(namespace)
+    del declared["xml"]
+    return " ".join(f"{prefix}={uris.pop()}" for prefix, uris in declared.items() if len(uris) == 1)

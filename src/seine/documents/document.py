@@ -11,13 +11,14 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Any
 
 from lxml import etree
 
 from seine.documents.parse_document import parse_document
 
 DocumentNode = int | tuple[int, str]
-_MOST_CHARACTERS_PRINTED = 4_000_000  # of nodes as XML, kept for the bindings that select them again
+_MOST_CHARACTERS_KEPT = 4_000_000  # of string values, and of nodes as XML, for bindings that need them again
 DOCUMENT = -1  # stands above the root element
 _STRING_VALUE = etree.XPath("string()", smart_strings=False)
 
@@ -32,9 +33,9 @@ class Document:
         self.parent: list[int] = []
         self.end: list[int] = []
         self._number(self.root)
-        self._strings: dict[DocumentNode, str] = {}
-        self._texts: dict[DocumentNode, str] = {}
-        self._printed = 0  # characters in them
+        self._strings = _KeptTexts()
+        self._texts = _KeptTexts()
+        self.known_paths: dict[int, Any] = {}  # what `first_nodes.py` remembers of it
 
     def _number(self, root: etree._Element) -> None:
         elements, parents = self.elements, self.parent
@@ -92,9 +93,7 @@ class Document:
     def string(self, node: DocumentNode) -> str:
         """The string value of a node, as in XPath."""
         value = self._strings.get(node)
-        if value is None:
-            value = self._strings[node] = self._string(node)
-        return value
+        return self._strings.keep(node, self._string(node)) if value is None else value
 
     def _string(self, node: DocumentNode) -> str:
         if isinstance(node, tuple):
@@ -105,13 +104,7 @@ class Document:
     def text(self, node: DocumentNode) -> str:
         """A node as XML: an attribute as an element, `<attribute name="id">7</attribute>`."""
         text = self._texts.get(node)
-        if text is None:
-            text = self._text(node)
-            if self._printed > _MOST_CHARACTERS_PRINTED:
-                self._texts, self._printed = {}, 0
-            self._texts[node] = text
-            self._printed += len(text)
-        return text
+        return self._texts.keep(node, self._text(node)) if text is None else text
 
     def _text(self, node: DocumentNode) -> str:
         if isinstance(node, tuple):
@@ -119,6 +112,26 @@ class Document:
             holder.text = self.string(node)
             return str(etree.tostring(holder, encoding="unicode"))
         return str(etree.tostring(self.elements[node], encoding="unicode", with_tail=False))
+
+
+class _KeptTexts(dict[DocumentNode, str]):
+    """Texts of nodes that were made once; all are forgotten when they are too long together.
+
+    Of elements within one another each has the text of all below it: a deep document has far more characters
+    in its string values than in itself.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._room = _MOST_CHARACTERS_KEPT
+
+    def keep(self, node: DocumentNode, text: str) -> str:
+        self._room -= len(text)
+        if self._room < 0:
+            self.clear()
+            self._room = _MOST_CHARACTERS_KEPT - len(text)
+        self[node] = text
+        return text
 
 
 def string_value(element: etree._Element) -> str:

@@ -8,8 +8,9 @@ from __future__ import annotations
 from lxml import etree
 
 from seine.documents.document import local_name
-from seine.documents.parse_document import DocumentFault, parse_document
+from seine.documents.parse_document import LARGEST_DOCUMENT, DocumentFault, parse_document
 
+MOST_ITEM_CHARACTERS = 8 * LARGEST_DOCUMENT  # of all items of a feed, each with the namespaces around it
 _TIMES = ("pubDate", "updated", "published", "date", "issued", "modified")  # the first that is there counts
 
 
@@ -24,11 +25,18 @@ def feed_items(text: str) -> list[str]:
     if kind not in ("rss", "RDF", "feed"):
         raise DocumentFault(f"no RSS or Atom feed: its root element is {kind[:80]}")
     wanted = "entry" if kind == "feed" else "item"
-    return [
-        etree.tostring(item, encoding="unicode", with_tail=False)
-        for item in root.iter("{*}" + wanted)
-        if item is not root and local_name(item.getparent().tag) in ("channel", "RDF", "rss", "feed")
-    ]
+    items: list[str] = []
+    room = MOST_ITEM_CHARACTERS
+    for item in root.iter("{*}" + wanted):
+        if item is not root and local_name(item.getparent().tag) in ("channel", "RDF", "rss", "feed"):
+            items.append(etree.tostring(item, encoding="unicode", with_tail=False))
+            room -= len(items[-1])
+            if room < 0:
+                raise DocumentFault(
+                    f"the items of the feed, with the namespaces declared around each, have more than "
+                    f"{MOST_ITEM_CHARACTERS:,} characters"
+                )
+    return items
 
 
 def item_time(root: etree._Element) -> str | None:

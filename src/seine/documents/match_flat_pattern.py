@@ -21,6 +21,8 @@ from seine.algebra.tree_pattern import CHILD, PatternNode, TreePattern
 from seine.documents.document import Document, DocumentNode
 
 FlatBindings = dict[tuple[DocumentNode, ...], DocumentNode]
+WORK_PER_BINDING = 20  # nodes and combinations that may be tried for each binding that is allowed
+LEAST_WORK = 500_000  # that may be tried however few bindings are allowed
 
 
 def is_flat(pattern: TreePattern) -> bool:
@@ -38,8 +40,11 @@ def _is_plain(step: PatternNode) -> bool:
 
 
 def flat_bindings(pattern: TreePattern, document: Document, limit: int) -> FlatBindings | None:
-    """The bindings of a flat pattern, and what is selected with each; None if there are more than `limit`."""
-    root, total = pattern.root, FlatBindings()
+    """The bindings of a flat pattern, and what is selected with each.
+
+    None if there are more than `limit`, or if far more nodes and combinations have to be tried.
+    """
+    root, total, work = pattern.root, FlatBindings(), max(LEAST_WORK, limit * WORK_PER_BINDING)
     for top in document.named(root.name, pattern.any_namespace):
         if root.axis == CHILD and top:
             break  # there is one root
@@ -47,8 +52,9 @@ def flat_bindings(pattern: TreePattern, document: Document, limit: int) -> FlatB
         selected: int | None = top if root.selected else None
         place = -1  # of the selected leaf in a binding
         for leaf in root.children:
-            nodes = _below(leaf, document, top, pattern.any_namespace)
-            if not nodes:
+            nodes, tried = _below(leaf, document, top, pattern.any_namespace)
+            work -= tried
+            if not nodes or work < 0:
                 break
             if leaf.variable is not None:
                 place = len(parts) if leaf.selected else place
@@ -56,21 +62,25 @@ def flat_bindings(pattern: TreePattern, document: Document, limit: int) -> FlatB
             elif leaf.selected:
                 selected = nodes[0]
         else:
-            if len(total) + prod(map(len, parts)) > limit:
+            count = prod(map(len, parts))
+            work -= count
+            if count > limit:
                 return None
             for key in product(*parts):
                 chosen = key[place] if selected is None else selected
                 known = total.get(key)
                 if known is None or chosen < known:  # type: ignore[operator]  # both are elements
                     total[key] = chosen
+        if work < 0 or len(total) > limit:
+            return None
     return total
 
 
-def _below(leaf: PatternNode, document: Document, top: int, any_namespace: bool) -> Sequence[int]:
-    """The elements to which a step leads from an element, ascending."""
+def _below(leaf: PatternNode, document: Document, top: int, any_namespace: bool) -> tuple[Sequence[int], int]:
+    """The elements to which a step leads from an element, ascending, and how many were tried."""
     numbers = document.named(leaf.name, any_namespace)
     inside = numbers[bisect_right(numbers, top) : bisect_left(numbers, document.end[top])]
     if leaf.axis == CHILD:
         parent = document.parent
-        return [node for node in inside if parent[node] == top]
-    return inside
+        return [node for node in inside if parent[node] == top], len(inside)
+    return inside, len(inside)

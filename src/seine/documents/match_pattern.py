@@ -15,17 +15,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from itertools import chain, product
+from itertools import product
 from operator import eq, ge, gt, le, lt, ne
 from typing import Any, NamedTuple
 
 from seine.algebra.tree_pattern import CHILD, PatternNode, TreePattern, ValueTest
 from seine.documents.document import DOCUMENT, Document, DocumentNode, has_between
-from seine.documents.match_flat_pattern import flat_bindings, is_flat
+from seine.documents.match_flat_pattern import LEAST_WORK, WORK_PER_BINDING, flat_bindings, is_flat
 from seine.documents.xpath_number import xpath_number
-
-WORK_PER_BINDING = 20  # nodes that may be tried for each binding that is allowed
-LEAST_WORK = 500_000  # nodes that may be tried however few bindings are allowed
 
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {"=": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 _Partial = dict[tuple[DocumentNode, ...], DocumentNode | None]  # bindings, and what is selected with each
@@ -57,24 +54,11 @@ def match_pattern(pattern: TreePattern, document: Document, limit: int) -> list[
         if flat is None:
             raise TooManyBindings
         return [PatternMatch(nodes, selected) for nodes, selected in flat.items()]
-    bindings = _Matching(document, pattern.any_namespace, limit).below(pattern.root, DOCUMENT)
+    bindings = Matching(document, pattern.any_namespace, limit).below(pattern.root, DOCUMENT)
     return [PatternMatch(nodes, selected) for nodes, selected in bindings.items() if selected is not None]
 
 
-def first_below(
-    document: Document, node: DocumentNode, path: PatternNode, any_namespace: bool
-) -> DocumentNode | None:
-    """The first node, in document order, to which a path below a node leads; None if there is none."""
-    matching, nodes = _Matching(document, any_namespace, 0), [node]
-    step: PatternNode | None = path
-    while step is not None:
-        reached = [matching.reached(step, start) for start in nodes if isinstance(start, int)]
-        nodes = list(dict.fromkeys(chain.from_iterable(reached)))
-        step = next((child for child in step.children if child.leads_to_selected), None)
-    return min(nodes, key=_document_order, default=None)
-
-
-class _Matching:
+class Matching:
     """One evaluation: what was found so far at each pattern node, and the work that is left."""
 
     def __init__(self, document: Document, any_namespace: bool, limit: int) -> None:
@@ -92,7 +76,7 @@ class _Matching:
         for node in self.reached(step, at):
             for key, selected in self._at(step, node).items():
                 known = total.get(key)
-                if known is None or (selected is not None and _precedes(selected, known)):
+                if known is None or (selected is not None and precedes(selected, known)):
                     total[key] = selected
             if len(total) > self._limit:
                 raise TooManyBindings
@@ -110,7 +94,7 @@ class _Matching:
         here = node if step.selected else None
         total: _Partial = {}
         for combination in product(*(part.items() for part in parts)):
-            self._spend(1)
+            self.spend(1)
             key = mine + tuple(one for nodes, _ in combination for one in nodes)
             total[key] = next((one for _, one in combination if one is not None), here)
             if len(total) > self._limit:
@@ -120,19 +104,25 @@ class _Matching:
 
     def reached(self, step: PatternNode, at: int) -> Sequence[DocumentNode]:
         """The nodes to which a step leads from an element or the document, where all below it fits."""
+        nodes, first, last = self.span(step, at)
+        self.spend(last - first)
+        inside = nodes[first:last]
+        if step.is_attribute or step.axis != CHILD:
+            return inside
+        parent = self._document.parent
+        return [one for one in inside if parent[one] == at]  # type: ignore[index]  # all are elements
+
+    def span(self, step: PatternNode, at: int) -> tuple[Sequence[DocumentNode], int, int]:
+        """Nodes in document order where all below a step fits, and which of them are below one."""
         document = self._document
         low, high = (0, len(document.elements)) if at == DOCUMENT else (at + 1, document.end[at])
-        if step.is_attribute:
-            low, high = max(at, 0), at + 1 if step.axis == CHILD else high
-            attributes = self._attributes(step)
-            first, last = (bisect_left(attributes, end, key=_owner) for end in (low, high))
-            self._spend(last - first)
-            return attributes[first:last]
-        elements = self._elements(step)
-        first, last = bisect_left(elements, low), bisect_left(elements, high)
-        self._spend(last - first)
-        inside = elements[first:last]
-        return inside if step.axis != CHILD else [one for one in inside if document.parent[one] == at]
+        if not step.is_attribute:
+            elements = self._elements(step)
+            return elements, bisect_left(elements, low), bisect_left(elements, high)
+        low, high = max(at, 0), at + 1 if step.axis == CHILD else high
+        attributes = self._attributes(step)
+        first, last = (bisect_left(attributes, end, key=owner) for end in (low, high))
+        return attributes, first, last
 
     def _elements(self, step: PatternNode) -> Sequence[int]:
         """The elements at which a step and everything below it can be embedded, ascending."""
@@ -142,7 +132,7 @@ class _Matching:
         nodes: Sequence[int] = self._document.named(step.name, self._any_namespace)
         for child in step.children:
             nodes = self._with_child(nodes, child)
-        self._spend(len(nodes))
+        self.spend(len(nodes))
         if step.tests:
             nodes = [node for node in nodes if _satisfies(self._document.string(node), step.tests)]
         self._fitting[id(step)] = nodes
@@ -154,7 +144,7 @@ class _Matching:
         if known is not None:
             return known
         document = self._document
-        self._spend(len(document.elements))
+        self.spend(len(document.elements))
         nodes = document.attributes(step.name, self._any_namespace)
         if step.tests:
             nodes = [node for node in nodes if _satisfies(document.string(node), step.tests)]
@@ -168,29 +158,32 @@ class _Matching:
             fitting: Sequence[int] = sorted({number for number, _ in self._attributes(child)})
         else:
             fitting = self._elements(child)
-        self._spend(len(nodes) + len(fitting))
+        self.spend(len(nodes) + len(fitting))
         if child.axis == CHILD:
             origins = set(fitting) if child.is_attribute else {document.parent[one] for one in fitting}
             return [node for node in nodes if node in origins]
         first = 0 if child.is_attribute else 1  # an element is no descendant of itself
         return [node for node in nodes if has_between(fitting, node + first, document.end[node])]
 
-    def _spend(self, work: int) -> None:
+    def spend(self, work: int) -> None:
+        """Count nodes that are looked at; raises TooManyBindings when they are too many."""
         self._work -= work
         if self._work < 0:
             raise TooManyBindings
 
 
-def _owner(node: tuple[int, str]) -> int:
-    return node[0]
+def owner(node: DocumentNode) -> int:
+    """The number of an element, or of the element that has an attribute."""
+    return node[0] if isinstance(node, tuple) else node
 
 
-def _precedes(one: DocumentNode, other: DocumentNode) -> bool:
+def precedes(one: DocumentNode, other: DocumentNode) -> bool:
+    """Whether a node comes before another; attributes of one element are alike."""
     return _document_order(one) < _document_order(other)
 
 
-def _document_order(node: DocumentNode) -> tuple[int, str]:
-    return (node, "") if isinstance(node, int) else node
+def _document_order(node: DocumentNode) -> tuple[int, bool]:
+    return owner(node), isinstance(node, tuple)
 
 
 def _satisfies(value: str, tests: tuple[ValueTest, ...]) -> bool:

@@ -48,6 +48,7 @@ _MARKS = (
     (b"<\x00?\x00", "utf-16-le"),
     (b"\x00<\x00?", "utf-16-be"),
 )
+_NO_ENCODINGS = {"idna", "punycode", "unicode_escape", "raw_unicode_escape", "undefined"}  # that Python adds
 _DECLARED = re.compile(rb"""<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z][\w.-]*)["']""")
 
 
@@ -108,7 +109,7 @@ def decode_document(raw: bytes) -> str:
         encoding = "utf-8" if declared is None else declared[1].decode("ascii")
     try:
         known = codecs.lookup(encoding)
-        if not known._is_text_encoding:
+        if not known._is_text_encoding or known.name.replace("-", "_") in _NO_ENCODINGS:
             raise LookupError
         return known.decode(raw.removeprefix(mark) if not mark.startswith((b"<", b"\x00<")) else raw)[0]
     except LookupError:

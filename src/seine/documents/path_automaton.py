@@ -26,7 +26,7 @@ from seine.documents.document import local_name
 
 PathStep = tuple[str, str, bool]  # axis, name, whether it is an attribute
 PathPattern = tuple[PathStep, ...]
-MOST_LABEL_PATHS = 100_000  # that are remembered; then all are forgotten, for documents may invent names
+MOST_LABEL_PATHS = 100_000  # and attributes' names; then all are forgotten, for documents may invent names
 
 
 def path_pattern(pattern: TreePattern, variable: str) -> PathPattern:
@@ -82,10 +82,7 @@ class PathAutomaton:
 
     def child(self, above: LabelPath, name: str) -> LabelPath:
         """The state of an element with this name; `above.below` knows it from the second time on."""
-        if self._known >= MOST_LABEL_PATHS:
-            self._known = 0
-            self.document.below.clear()
-        self._known += 1
+        self._count()
         here = self._matching(above, name, False)
         state = self._state(here, tuple(dict.fromkeys((*above.open, *here))), here)
         above.below[name] = state
@@ -94,10 +91,18 @@ class PathAutomaton:
     def attribute(self, element: LabelPath, name: str) -> int:
         """The number of the set of patterns that an attribute satisfies, -1 if there is none."""
         assert element.attributes is not None
-        number = self._number(self._matching(element, name, True))
-        if len(element.attributes) < MOST_LABEL_PATHS:
-            element.attributes[name] = number
+        self._count()
+        number = element.attributes[name] = self._number(self._matching(element, name, True))
         return number
+
+    def _count(self) -> None:
+        """Make room for one more state, or name of an attribute."""
+        if self._known >= MOST_LABEL_PATHS:
+            self._known = 0
+            self.document.below.clear()
+            if self.document.attributes is not None:
+                self.document.attributes.clear()
+        self._known += 1
 
     def _state(
         self, here: tuple[_PrefixNode, ...], open_: tuple[_PrefixNode, ...], ending: tuple[_PrefixNode, ...]

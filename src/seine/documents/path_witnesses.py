@@ -70,7 +70,7 @@ class WitnessFinder:
         return self._spread(np.array(counts), np.array(sets, np.int64), strings)
 
     def _walk(self, root: etree._Element, sets: list[int], strings: list[str]) -> None:
-        """Note the pattern set and the string value of every wanted node."""
+        """Note the pattern set of every wanted node, and the beginning of its string value."""
         automaton = self._automaton
         ahead = [(root, automaton.document)]
         while ahead:
@@ -80,7 +80,7 @@ class WitnessFinder:
             inner = len(element)
             if state.number >= 0:
                 sets.append(state.number)
-                strings.append(string_value(element) if inner else element.text or "")
+                strings.append((string_value(element) if inner else element.text or "")[:LONGEST_HASHED])
             if state.attributes is not None:
                 self._note_attributes(element, state, sets, strings)
             if inner and not state.is_dead_end:
@@ -96,14 +96,13 @@ class WitnessFinder:
                 number = self._automaton.attribute(state, name)
             if number >= 0:
                 sets.append(number)
-                strings.append(value)
+                strings.append(value[:LONGEST_HASHED])
 
     def _spread(self, counts: IntArray, sets: IntArray, strings: list[str]) -> PathWitnesses:
         """From sets of patterns to patterns, each distinct witness of a document once."""
         values = np.zeros(0, np.int64)
         if len(sets):
-            beginnings = [one[:LONGEST_HASHED] for one in strings]
-            values = hash_columns([pa.array(beginnings, pa.large_string())], len(sets))
+            values = hash_columns([pa.array(strings, pa.large_string())], len(sets))
         documents = np.repeat(np.arange(len(counts) - 1), np.diff(counts))
         documents, sets, values = _distinct(documents, sets, values)
         sizes = np.array([len(one) for one in self._automaton.pattern_sets], np.int64)

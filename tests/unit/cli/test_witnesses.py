@@ -92,6 +92,34 @@ def test_a_document_of_its_own_is_tried_with_all_blocks(script: Path, capsys):
     assert out.endswith("  d1     -\n")
 
 
+def test_lines_end_where_json_lines_do(script: Path, capsys):
+    file = script.parent / "s.jsonl"
+    file.write_text(
+        json.dumps({"doc": "<book><author>A\u2028B</author><title/></book>", "ts": 1}, ensure_ascii=False)
+    )
+    assert main(["explain", str(script), "--witnesses", str(file)]) == 0
+    assert "  1     A B\n" in capsys.readouterr().out
+
+
+def test_the_items_of_a_feed_are_its_documents(tmp_path: Path, capsys):
+    (tmp_path / "feeds").mkdir()
+    (tmp_path / "feeds" / "one.xml").write_text(
+        "<rss><channel><title>c</title><item><title>late</title><ts>9</ts></item>"
+        "<item><title>early</title><ts>2</ts></item></channel></rss>"
+    )
+    (tmp_path / "s.sql").write_text(
+        "CREATE STREAM f (doc XML, ts BIGINT) TIMESTAMP BY ts"
+        " FROM 'feeds/*.xml' FORMAT XML WITH (feed = 'true');"
+        "CREATE STREAM g (doc XML, ts BIGINT) TIMESTAMP BY ts FROM 'g.jsonl';"
+        "CREATE QUERY q AS XSCL $$ f/item->i[title->t] FOLLOWED BY{t=u, 5} f/item->j[title->u] $$;"
+        "CREATE QUERY r AS XSCL $$ g/item->other[title->t] $$;"
+    )
+    assert main(["explain", str(tmp_path / "s.sql"), "--witnesses", str(tmp_path / "feeds" / "one.xml")]) == 0
+    out = capsys.readouterr().out
+    assert out.index("  1     early\n") < out.index("  1     late\n") and "other" not in out
+    assert "  d1     2\n" in out and "  d2     9\n" in out
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -39,12 +39,29 @@ def test_flat_patterns_have_the_bindings_of_any_pattern() -> None:
         rng = random.Random(seed)
         pattern, document = random_flat_pattern(rng), Document(random_document(rng))
         assert is_flat(pattern)
-        expected = general._Matching(document, False, 10_000).below(pattern.root, general.DOCUMENT)
+        expected = general.Matching(document, False, 10_000).below(pattern.root, general.DOCUMENT)
         assert flat_bindings(pattern, document, 10_000) == expected, seed
         if len(expected) > 1:
             assert flat_bindings(pattern, document, len(expected) - 1) is None
         bindings += len(expected)
     assert bindings > 200
+
+
+def test_combinations_that_are_one_binding_count_once() -> None:
+    nested = Document("<a>" * 200 + "<b/>" * 50 + "</a>" * 200)
+    pattern = TreePattern(
+        PatternNode("//", "a", children=(PatternNode("//", "b", variable="x"),), selected=True)
+    )
+    bindings = flat_bindings(pattern, nested, 60)
+    assert bindings is not None and len(bindings) == 50 and {*bindings.values()} == {0}
+
+
+def test_too_much_work_for_few_bindings() -> None:
+    nested = Document("<a>" * 250 + "<b/>" * 4_000 + "</a>" * 250)
+    children = (PatternNode("/", "b", variable="x"), PatternNode("/", "c"))
+    pattern = TreePattern(PatternNode("//", "a", children=children, selected=True))
+    assert flat_bindings(pattern, nested, 10) is None
+    assert flat_bindings(pattern, nested, 100_000) == {}
 
 
 def test_what_is_not_flat() -> None:

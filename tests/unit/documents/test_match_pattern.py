@@ -6,13 +6,14 @@ from random import Random
 
 import pytest
 
-from seine.algebra.tree_pattern import PatternNode, TreePattern
+from seine.algebra.tree_pattern import TreePattern
+from seine.documents import document as document_module
 from seine.documents.document import Document, number_of
-from seine.documents.match_pattern import TooManyBindings, first_below, match_pattern
+from seine.documents.match_pattern import TooManyBindings, match_pattern
 from seine.frontends.text.source_text import ScriptText
 from seine.frontends.xscl.parse_xscl import parse_xscl
 from tests.support.front_end import parse
-from tests.support.random_documents import matches_by_xpath, random_document, random_pattern, xpath_step
+from tests.support.random_documents import matches_by_xpath, random_document, random_pattern
 from tests.support.seeds import seed_range
 
 STREAM = parse("CREATE STREAM s (doc XML, ts BIGINT) TIMESTAMP BY ts FROM 's';").declarations.streams
@@ -23,18 +24,20 @@ def pattern_of(text: str) -> TreePattern:
     return parse_xscl(ScriptText(text, "q"), 0, len(text), STREAM).blocks[0].pattern
 
 
-def order(node):
-    return (node, "") if isinstance(node, int) else node
-
-
 @pytest.mark.parametrize("any_namespace", [False, True])
 def test_bindings_are_those_of_xpath(any_namespace):
     met = several = attributes = 0
     for seed in seed_range(900):
         random = Random(seed)
         text, pattern = random_document(random), random_pattern(random, any_namespace)
-        expected = matches_by_xpath(pattern, text)
-        matches = match_pattern(pattern, Document(text), 10_000)
+        expected, document = matches_by_xpath(pattern, text), Document(text)
+        matches = match_pattern(pattern, document, 10_000)
+
+        def order(node, document=document):
+            if isinstance(node, int):
+                return node, -1
+            return node[0], document.elements[node[0]].keys().index(node[1])
+
         assert len({match.nodes for match in matches}) == len(matches)
         assert {m.nodes: m.selected for m in matches} == {
             key: min(selected, key=order) for key, selected in expected.items()
@@ -43,22 +46,6 @@ def test_bindings_are_those_of_xpath(any_namespace):
         several += len(matches) > 1
         attributes += any(isinstance(node, tuple) for match in matches for node in match.nodes)
     assert met > 80 and several > 30 and attributes > 10
-
-
-def test_the_first_of_a_path_below_a_node():
-    met = 0
-    for seed in seed_range(500):
-        random = Random(seed)
-        text = random_document(random)
-        document = Document(text)
-        path = PatternNode("//", random.choice("abc"), children=(PatternNode("//", "*", selected=True),))
-        for number, element in enumerate(document.elements):
-            nodes = element.xpath(xpath_step(path, False) + "//*")
-            first = first_below(document, number, path, False)
-            assert first == (document.elements.index(nodes[0]) if nodes else None)
-            met += bool(nodes)
-    assert met > 50
-    assert first_below(document, (0, "k"), path, False) is None
 
 
 @pytest.mark.parametrize(
@@ -114,3 +101,13 @@ def test_numbers_strings_and_texts():
     assert (number_of(node), number_of(2), document.string(node)) == ("0/@k", 2, "1 < 2")
     assert document.text(node) == '<attribute name="k">1 &lt; 2</attribute>'
     assert document.text(2) == '<c xmlns:p="urn:n">y</c>'
+
+
+def test_string_values_and_texts_of_a_deep_document_are_not_all_kept(monkeypatch):
+    monkeypatch.setattr(document_module, "_MOST_CHARACTERS_KEPT", 5_000)
+    document = Document("<a>" * 100 + "x" * 1_000 + "</a>" * 100)
+    for _ in range(2):
+        assert {document.string(node) for node in range(100)} == {"x" * 1_000}
+        assert len({document.text(node) for node in range(100)}) == 100
+        assert sum(map(len, document._strings.values())) <= 5_000
+        assert sum(map(len, document._texts.values())) <= 5_000

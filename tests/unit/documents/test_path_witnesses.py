@@ -95,6 +95,25 @@ def test_invented_names_are_forgotten(monkeypatch):
         assert len(document.below) <= 51
 
 
+def test_invented_attributes_are_forgotten(monkeypatch):
+    monkeypatch.setattr(path_automaton, "MOST_LABEL_PATHS", 50)
+    finder = WitnessFinder({1: (("//", "k", True),)})
+    for number in range(200):
+        text = f'<a><b i{number}="1" k="v"/><c j{number}="1"/></a>'
+        assert found_in(finder, [text]) == [[(1, hashed("v"))]]
+    a = finder._automaton.document.below["a"]
+    assert sum(len(state.attributes or ()) for state in a.below.values()) <= 51
+
+
+def test_of_long_values_only_the_beginning_is_held():
+    sets, strings = [], []
+    finder = WitnessFinder({1: (("//", "a", False),), 2: (("//", "k", True),)})
+    long = "x" * (LONGEST_HASHED + 5)
+    root = etree.fromstring(f'<a k="{long}"><a>{long}</a></a>')
+    finder._walk(root, sets, strings)
+    assert [len(one) for one in strings] == [LONGEST_HASHED] * 3
+
+
 def test_hashes_are_the_same_in_every_process():
     values = WitnessFinder({1: (("/", "a", False),)}).find(["<a>Ann</a>"]).values
     assert values.dtype == np.int64 and values.tolist() == [hashed("Ann")]

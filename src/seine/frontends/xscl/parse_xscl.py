@@ -18,7 +18,13 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from seine.algebra.definitions import StreamDef
-from seine.algebra.document_plan import DocumentBlock, DocumentJoin, DocumentQuery, SelectedPath
+from seine.algebra.document_plan import (
+    DocumentBlock,
+    DocumentJoin,
+    DocumentQuery,
+    SelectedPath,
+    namespaces_of,
+)
 from seine.algebra.namespaces import read_prefixes
 from seine.algebra.plan import Scan
 from seine.algebra.tree_pattern import CHILD, PatternNode, TreePattern
@@ -150,7 +156,7 @@ class _XsclParser:
             message = f"stream {written} is RETRACTABLE: XSCL joins documents that nothing takes back"
             raise reader.error(message, "declare it without RETRACTABLE", at=start)
         column = self._column(stream, written, start)
-        prefixes = read_prefixes(_namespaces(stream))
+        prefixes = read_prefixes(namespaces_of(stream))
         root = PatternParser(reader, prefixes).steps() or PatternNode(CHILD, "*", selected=True)
         bound = [node.variable for node in root.walk() if node.variable is not None]
         others = [name for block in self.blocks for name in block.pattern.variables]
@@ -312,7 +318,3 @@ def _interval(reader: XsclReader) -> int:
 
 def _document_columns(stream: StreamDef) -> list[int]:
     return [number for number, field in enumerate(stream.fields) if field.type.kind is Kind.XML]
-
-
-def _namespaces(stream: StreamDef) -> str | None:
-    return dict(stream.source.options).get("namespaces") if stream.source is not None else None

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from seine.algebra.document_plan import DocumentBlock, DocumentJoin, DocumentQuery, is_published
+from seine.algebra.document_plan import DocumentBlock, DocumentJoin, DocumentQuery
 from seine.algebra.expressions import Call, Column, Expression, Literal
 from seine.algebra.plan import Query
 from seine.algebra.types import BIGINT, BOOLEAN, STRING, XML
@@ -130,7 +130,6 @@ class DocumentPlacer:
                 column=block.column,
                 arrival=live.arrival,
                 any_namespace=block.pattern.any_namespace,
-                is_declared=not is_published(stream),
                 **common,
             )
 

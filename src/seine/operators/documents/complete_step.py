@@ -12,19 +12,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 import pyarrow as pa
 
-from seine.algebra.tree_pattern import TreePattern
-from seine.documents.document import Document
-from seine.documents.match_pattern import PatternMatch, TooManyBindings, match_pattern
+from seine.documents.match_pattern import TooManyBindings
 from seine.graph.parameter_table import ParameterTable
 from seine.operators.documents.class_forms import ClassForms, FormRow
-from seine.operators.documents.document_form import DocumentForm, FormBlock
+from seine.operators.documents.document_form import DocumentForm
+from seine.operators.documents.known_bindings import MOST_COMPARED_CHARACTERS, KnownBindings
 from seine.operators.documents.operand_bindings import (
     MOST_BINDINGS,
     NO_BINDING,
     Binding,
     NodeBinding,
     PartialBinding,
-    PartialCombination,
     carried_binding,
 )
 from seine.operators.documents.operand_rows import (
@@ -134,10 +132,10 @@ class CompleteStep:
                 if room < 0:
                     raise TooManyBindings
         except TooManyBindings:
-            most = (
-                f"{MOST_BINDINGS:,} bindings, or {MOST_RESULT_CHARACTERS:,} characters of output documents,"
+            reason = (
+                f"has more than {MOST_BINDINGS:,} bindings, or {MOST_RESULT_CHARACTERS:,} characters of "
+                "values or output, in one document or pair of documents, or far more nodes to try for them"
             )
-            reason = f"has more than {most} in one document or pair of documents"
             raise NodeFault("budget", reason, queries=tuple(sorted(row.queries))) from None
         return results
 
@@ -166,7 +164,7 @@ class CompleteStep:
             text = _output_document(form, left, right)
         else:
             text = msgspec.json.encode(carried_binding(form, alike, documents)).decode()
-        identity = _identity(tag, documents, numbers, right.key if not numbers.strip("{}") else ())
+        identity = _identity(tag, (pair.left_identity, pair.right_identity), (left.key, right.key))
         return _Result(
             pair.start,
             pair.end,
@@ -191,53 +189,17 @@ class CompleteStep:
         return pa.RecordBatch.from_arrays(arrays, ["_s", "_e", ARRIVAL_NUMBER, *data_names(len(self._types))])
 
 
-class KnownBindings:
-    """Documents that were parsed and patterns that were evaluated on them, for one batch."""
-
-    def __init__(self) -> None:
-        self._documents: dict[str, Document] = {}
-        self._matches: dict[tuple[int, str], list[PatternMatch]] = {}
-        self._partials: dict[str, PartialCombination] = {}
-        self._values: dict[tuple[int, str], frozenset[str] | None] = {}
-
-    def of(self, block: FormBlock, text: str) -> list[NodeBinding]:
-        """The bindings of a block in a document; blocks that differ in names have one pattern."""
-        document = self._document(text)
-        key = (id(block.pattern), text)
-        matches = self._matches.get(key)
-        if matches is None:
-            matches = self._matches[key] = match_pattern(block.pattern, document, MOST_BINDINGS)
-        return [NodeBinding(document, block, *match) for match in matches]
-
-    def values(self, path: TreePattern, text: str | None) -> frozenset[str] | None:
-        """The string values at a path of a document; None if they are too many."""
-        assert text is not None, "a form with a left block has a left document"
-        key = (id(path), text)
-        if key not in self._values:
-            try:
-                nodes = [match.selected for match in match_pattern(path, self._document(text), MOST_BINDINGS)]
-                self._values[key] = frozenset(map(self._document(text).string, nodes))
-            except TooManyBindings:
-                self._values[key] = None
-        return self._values[key]
-
-    def _document(self, text: str) -> Document:
-        document = self._documents.get(text)
-        if document is None:
-            document = self._documents[text] = Document(text)
-        return document
-
-    def partial(self, text: str) -> PartialCombination:
-        if text not in self._partials:
-            self._partials[text] = msgspec.json.decode(text, type=PartialCombination)
-        return self._partials[text]
-
-
 def _joined(form: DocumentForm, lefts: list[Binding], rights: list[NodeBinding]) -> Iterable[_Alike]:
     """Pairs of bindings with equal strings of joined variables, those together that are reported as one."""
     by_strings: dict[tuple[str, ...], list[NodeBinding]] = {}
+    room = MOST_COMPARED_CHARACTERS
     for right in rights:
-        by_strings.setdefault(right.strings(form.right_joined), []).append(right)
+        strings = right.strings(form.right_joined)
+        if strings not in by_strings:
+            room -= sum(map(len, strings))
+            if room < 0:
+                raise TooManyBindings
+        by_strings.setdefault(strings, []).append(right)
     distinct: dict[tuple[Any, Any], _Alike] = {}
     count = 0
     for left in lefts:
@@ -264,9 +226,13 @@ def _output_document(form: DocumentForm, left: Binding, right: Binding) -> str:
     return f"<result>{''.join(items)}</result>"
 
 
-def _identity(tag: int, documents: list[int], numbers: str, key: tuple[Any, ...]) -> int:
-    """A number for a result that a query publishes, the same at every replay."""
-    text = f"{tag} {documents} {numbers} {key}".encode()
+def _identity(tag: int, operands: tuple[int | None, int], keys: tuple[Any, Any]) -> int:
+    """A number for a result that is published or joined further, the same at every replay.
+
+    Results of one form are told apart by their operands and by the nodes that tell bindings apart: two
+    attributes of an element may be written alike, `3/@id`, and yet be in different namespaces.
+    """
+    text = f"{tag} {operands} {keys}".encode()
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little", signed=True)
 
 

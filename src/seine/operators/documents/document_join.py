@@ -37,7 +37,7 @@ from seine.operators.documents.held_documents import (
     NewDocuments,
     NewIndexes,
 )
-from seine.operators.documents.join_classes import Orientation, RankedClasses
+from seine.operators.documents.join_classes import Orientation, RankedClasses, time_apart
 from seine.operators.documents.narrow_documents import NO_REACH, PathReach, digest_of, narrow
 from seine.operators.documents.operand_rows import (
     ARRIVAL,
@@ -280,7 +280,7 @@ def _pair_rows(left: pa.RecordBatch, right: pa.RecordBatch, classes: pa.Array) -
     columns = [
         pa.array(np.maximum(*times)),
         pa.array(ends),
-        pa.array(times[1] - times[0]),
+        pa.array(time_apart(*times)),
         pa.array(arrival),
         pa.array(latest),
         left["_s"],

@@ -124,6 +124,20 @@ class RankedClasses:
         return np.unique(codes >> PATTERN_BITS), np.unique(codes & ((1 << PATTERN_BITS) - 1))
 
 
+def time_apart(left: IntArray, right: IntArray) -> IntArray:
+    """Right times minus left ones, at most NO_TIME_BOUND either way: times may be very far apart.
+
+    >>> time_apart(np.array([3, 2 - 2**63]), np.array([10, 2**63 - 2])).tolist() == [7, NO_TIME_BOUND]
+    True
+    """
+    apart = right - left
+    is_before = right < left
+    wrapped = (apart < 0) != is_before
+    if wrapped.any():
+        apart = np.where(wrapped, np.where(is_before, -NO_TIME_BOUND, NO_TIME_BOUND), apart)
+    return np.clip(apart, -NO_TIME_BOUND, NO_TIME_BOUND)
+
+
 def edge_code(edge: str) -> int:
     """An edge as one number.
 

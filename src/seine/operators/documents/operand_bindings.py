@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol
 from msgspec import Struct
 
 from seine.documents.document import Document, DocumentNode, number_of
-from seine.documents.match_pattern import first_below
+from seine.documents.first_nodes import first_below
 from seine.operators.documents.document_form import DocumentForm, FormBlock, FormItem
 
 MOST_BINDINGS = 100_000  # of one block in one document, and of one form in one pair
@@ -101,7 +101,7 @@ class NodeBinding(NamedTuple):
         node = self.nodes[self.block.places[item.variable]]
         if item.path is None:
             return self.document.text(node)
-        first = first_below(self.document, node, item.path, self.block.pattern.any_namespace)
+        first = first_below(self.document, node, item.path, self.block.pattern.any_namespace, MOST_BINDINGS)
         return "" if first is None else self.document.text(first)
 
 

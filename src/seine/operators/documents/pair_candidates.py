@@ -23,7 +23,7 @@ import numpy as np
 
 from seine.algebra.arrays import BoolArray, IntArray
 from seine.operators.documents.held_documents import INDEX_DOCUMENT, INDEX_PATTERN, NewDocuments, spread
-from seine.operators.documents.join_classes import PATTERN_BITS, RankedClasses, known_places
+from seine.operators.documents.join_classes import PATTERN_BITS, RankedClasses, known_places, time_apart
 from seine.operators.documents.value_segments import ValueSegments, near_in_time, segments_of
 from seine.operators.state.sorted_run import ProbeKeys, SortedRun
 from seine.operators.state.work_budget import spend_candidates
@@ -182,7 +182,7 @@ class PairCandidates:
     def _note_deeper(self, run: SortedRun, segments: ValueSegments, nodes: IntArray) -> None:
         more = np.flatnonzero(self._tree.leads_on(nodes))
         for at, rows, owners in self._expanded(run, segments.take(more)):
-            apart = run.starts[rows] - self._probe.starts[at]
+            apart = time_apart(self._probe.starts[at], run.starts[rows])
             self._deeper.append(
                 DeeperPairs(
                     *self._documents(run, at, rows),

@@ -22,6 +22,7 @@ import numpy as np
 
 from seine.algebra.arrays import BoolArray, IntArray
 from seine.operators.documents.held_documents import INDEX_PATTERN
+from seine.operators.documents.join_classes import time_apart
 from seine.operators.state.sorted_run import ProbeKeys, SortedRun
 
 
@@ -63,9 +64,9 @@ def near_in_time(
     such rows are left out: what comes with the rest is their places.
     """
     first, last = segments.low.copy(), segments.high.copy()
-    early = np.flatnonzero(starts[first] - times < low)
+    early = np.flatnonzero(time_apart(times, starts[first]) < low)
     first[early] = _first(first[early], last[early], _not_before(starts, times[early], low[early]))
-    late = np.flatnonzero(starts[segments.high - 1] - times > high)
+    late = np.flatnonzero(time_apart(times, starts[segments.high - 1]) > high)
     last[late] = _first(first[late], last[late], _not_before(starts, times[late], high[late] + 1))
     near = np.flatnonzero(first < last)
     return ValueSegments(segments.probe[near], first[near], last[near]), near
@@ -87,4 +88,4 @@ def _above(values: IntArray, bounds: IntArray) -> Callable[[IntArray], BoolArray
 
 
 def _not_before(starts: IntArray, times: IntArray, bounds: IntArray) -> Callable[[IntArray], BoolArray]:
-    return lambda places: starts[places] - times >= bounds
+    return lambda places: time_apart(times, starts[places]) >= bounds

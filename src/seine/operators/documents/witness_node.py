@@ -30,8 +30,7 @@ from seine.operators.step.working_nodes import HostFlow, StatelessNode
 class WitnessNode(StatelessNode):
     """The documents of one column of a stream, each with its witnesses; a row of `patterns` is a path.
 
-    `arrival` is the column with the epochs of documents, in a live network. The stream is declared, or it is
-    published by a query.
+    `arrival` is the column with the epochs of documents, in a live network.
     """
 
     kind = "witness"
@@ -42,7 +41,6 @@ class WitnessNode(StatelessNode):
     column: int
     arrival: int | None
     any_namespace: bool
-    is_declared: bool
 
     def make_step(self, port: int, flow: HostFlow) -> WitnessStep:
         return WitnessStep(self, flow.tables[self.patterns])

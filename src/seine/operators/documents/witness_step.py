@@ -14,11 +14,10 @@ from seine.operators.documents.operand_rows import OPERAND
 from seine.operators.step.arrived_delta import ArrivedDelta
 from seine.operators.step.working_nodes import AnyOutput, Pushing
 from seine.rows.delta import ARRIVAL_NUMBER, Delta, data_names
+from seine.rows.hashing import mix
 
 if TYPE_CHECKING:
     from seine.operators.documents.witness_node import WitnessNode
-
-_ARRIVAL_BITS = 40  # of the arrival number of a document within its stream
 
 
 class WitnessStep:
@@ -58,8 +57,11 @@ class WitnessStep:
         return pa.RecordBatch.from_arrays(columns, ["_s", "_e", *data_names(len(OPERAND))])
 
     def _identities(self, rows: pa.RecordBatch) -> pa.Array:
-        """One number for each document, unlike that of any other; those of published documents are hashes."""
+        """One number for each document: unlike those of its stream and column, by a hash unlike others.
+
+        A tuple may have several documents, and two queries may publish results that are alike.
+        """
         numbers = rows[ARRIVAL_NUMBER].to_numpy()
-        if self._node.is_declared:
-            numbers = numbers | (self._node.inputs[0] << _ARRIVAL_BITS)
-        return pa.array(numbers)
+        place = np.array([self._node.inputs[0], self._node.column], np.uint64)
+        salt = mix(mix(place[:1]) + place[1:])
+        return pa.array(mix(numbers.view(np.uint64) ^ salt).view(np.int64))

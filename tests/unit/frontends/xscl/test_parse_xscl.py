@@ -283,6 +283,14 @@ def test_a_published_stream_has_documents_and_the_shortest_window():
     assert [str(field.type) for field in stream.fields] == ["XML", "BIGINT"]
 
 
+def test_prefixes_of_a_published_stream_are_those_of_its_streams():
+    text = "CREATE QUERY q AS XSCL $$ r//a:a->x JOIN{x=y, 5} s//b->y PUBLISH p $$;\n"
+    text += "CREATE QUERY n AS XSCL $$ p//a:a[b:b] $$;"
+    plan = parse(STREAMS + text).declarations.queries["n"].plan
+    assert isinstance(plan, DocumentQuery)
+    assert [node.name for node in plan.blocks[0].pattern.root.walk()] == ["{urn:a}a", "{urn:b}b"]
+
+
 PUBLISHER = STREAMS + "CREATE QUERY q AS XSCL $$ r//a->x JOIN{x=y, 5} r//b->y PUBLISH p $$;\n"
 
 
