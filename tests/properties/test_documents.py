@@ -89,13 +89,10 @@ def test_queries_that_come_and_go_count_from_their_registration(seed: int, tmp_p
     for name, (born, gone) in lives.items():
         heard = {stream.name: _arrived(story, stream, born, gone) for stream in streams}
         if name == "reader":
-            published = [
-                one for entry in pipeline.records[born:gone] for one in entry if one["query"] == "publisher"
-            ]
+            published = _records(pipeline, "publisher", born, gone)
             heard["p"] = [Document(one["t_start"], one["row"]["doc"], one["t_end"]) for one in published]
-        records = [one for entry in pipeline.records[born:gone] for one in entry if one["query"] == name]
         wanted = Counter(_record(name, one) for one in answers(texts[name], heard))
-        assert _reported(records) == wanted, (seed, name, born, gone)
+        assert _reported(_records(pipeline, name, born, gone)) == wanted, (seed, name, born, gone)
 
 
 def _records(pipeline: Pipeline, query: str, born: int, gone: int) -> list[dict[str, Any]]:

@@ -127,18 +127,19 @@ class TreePattern:
 
     def path_to(self, variable: str) -> tuple[PatternNode, ...]:
         """The nodes from the root to the one that binds a variable."""
-        return next(path for path in _paths(self.root, ()) if path[-1].variable == variable)
+        return next(path for path in paths_of(self.root) if path[-1].variable == variable)
 
     def changed(self, variable: str, change: Callable[[PatternNode], PatternNode]) -> TreePattern:
         """The pattern with the node of a variable replaced."""
         return replace(self, root=_changed(self.root, variable, change))
 
 
-def _paths(node: PatternNode, above: tuple[PatternNode, ...]) -> Iterator[tuple[PatternNode, ...]]:
+def paths_of(node: PatternNode, above: tuple[PatternNode, ...] = ()) -> Iterator[tuple[PatternNode, ...]]:
+    """The nodes from a root down to it and to each node below it, in the order of writing."""
     path = (*above, node)
     yield path
     for child in node.children:
-        yield from _paths(child, path)
+        yield from paths_of(child, path)
 
 
 def _changed(node: PatternNode, variable: str, change: Callable[[PatternNode], PatternNode]) -> PatternNode:

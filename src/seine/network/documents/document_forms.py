@@ -98,16 +98,16 @@ def _selected_path(node: PatternNode) -> tuple[PatternNode, ...]:
     return (node, *(_selected_path(trunk[0]) if trunk else ()))
 
 
-def single_form(plan: DocumentQuery, block: DocumentBlock) -> DocumentForm:
-    """The form of a query of one block."""
-    return DocumentForm(None, form_block(block.pattern, True), (), _items(plan))
+def single_form(plan: DocumentQuery, block: DocumentBlock, most: int | None) -> DocumentForm:
+    """The form of a query of one block that delivers at most so many records."""
+    return DocumentForm(None, form_block(block.pattern, True), (), _items(plan), most=_wanted(plan, most))
 
 
 def join_form(
-    plan: DocumentQuery, first: DocumentBlock, joins: Sequence[DocumentJoin], place: int
+    plan: DocumentQuery, first: DocumentBlock, joins: Sequence[DocumentJoin], place: int, most: int | None
 ) -> DocumentForm:
-    """The form of one join of a chain."""
-    join = joins[place]
+    """The form of one join of a chain, of a query that delivers at most so many records."""
+    join, is_last = joins[place], place == len(joins) - 1
     left = form_block(first.pattern, False) if place == 0 else None
     later = {name for one in joins[place + 1 :] for name, _ in one.equalities}
     bound = {
@@ -115,8 +115,14 @@ def join_form(
         for part in (first, *(one.right for one in joins[: place + 1]))
         for name in part.pattern.variables
     }
-    carried = None if place == len(joins) - 1 else tuple(sorted(later & bound))
-    return DocumentForm(left, form_block(join.right.pattern, False), join.equalities, _items(plan), carried)
+    carried = None if is_last else tuple(sorted(later & bound))
+    right, wanted = form_block(join.right.pattern, False), _wanted(plan, most) if is_last else None
+    return DocumentForm(left, right, join.equalities, _items(plan), carried, wanted)
+
+
+def _wanted(plan: DocumentQuery, most: int | None) -> int | None:
+    """How many bindings of one pair are wanted at most; what a query publishes is not limited."""
+    return None if plan.publish is not None else most
 
 
 def _items(plan: DocumentQuery) -> tuple[FormItem, ...] | None:

@@ -72,6 +72,8 @@ class DocumentPlacer:
         """`born` is the epoch from which on documents count; None if the network is not live."""
         self._placer, self._site = placer, placer.site
         self._query, self._plan, self._born = query, plan, born
+        limit = query.option("limit", None)
+        self._most = limit if isinstance(limit, int) else None
 
     def results(self) -> BlockRows:
         """The rows that become the query's records."""
@@ -80,7 +82,7 @@ class DocumentPlacer:
             return self._published(*self._single(first))
         left = self._witness(first)
         for place, join in enumerate(joins):
-            form = join_form(self._plan, first, joins, place)
+            form = join_form(self._plan, first, joins, place, self._most)
             complete, tag = self._join(left, join, form)
             if place < len(joins) - 1:
                 left = self._partial(complete, tag, bounds_of(join))
@@ -90,7 +92,7 @@ class DocumentPlacer:
         witness = self._witness_node(block)
         pattern = self._row(witness.patterns, path_text(block.pattern, None))
         complete = self._complete(witness, single=True)
-        tag = self._claim_form(complete, pattern, single_form(self._plan, block), (0, 0))
+        tag = self._claim_form(complete, pattern, single_form(self._plan, block, self._most), (0, 0))
         return complete, tag, (0, 0)
 
     def _join(self, left: _Operand, join: DocumentJoin, form: DocumentForm) -> tuple[CompleteNode, int]:

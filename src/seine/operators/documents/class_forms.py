@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
-from seine.algebra.tree_pattern import TEXT_TESTS, PatternNode, TreePattern, ValueTest
+from seine.algebra.tree_pattern import TEXT_TESTS, PatternNode, TreePattern, ValueTest, paths_of
 from seine.documents.xpath_number import xpath_number
 from seine.operators.documents.constant_index import (
     DIFFERS,
@@ -158,7 +158,7 @@ def constants_of(form: DocumentForm) -> tuple[str, str]:
         comparison
         for side, block in ((LEFT, form.left), (RIGHT, form.right))
         if block is not None
-        for path in _paths(block.pattern.root, ())
+        for path in paths_of(block.pattern.root)
         if path[-1].tests
         for comparison in _comparisons(_path_text(side, block.pattern.any_namespace, path), path[-1].tests)
     ]
@@ -209,10 +209,3 @@ def _chain(steps: list[tuple[str, str, bool]]) -> PatternNode:
     if not rest:
         return PatternNode(axis, name, is_attribute, variable="0", selected=True)
     return PatternNode(axis, name, is_attribute, children=(_chain(rest),))
-
-
-def _paths(node: PatternNode, above: tuple[PatternNode, ...]) -> Iterator[tuple[PatternNode, ...]]:
-    path = (*above, node)
-    yield path
-    for child in node.children:
-        yield from _paths(child, path)

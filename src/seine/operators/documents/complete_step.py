@@ -205,6 +205,8 @@ def _joined(form: DocumentForm, lefts: list[Binding], rights: list[NodeBinding])
     for left in lefts:
         for right in by_strings.get(left.strings(form.left_joined), ()):
             distinct.setdefault((left.key, right.key), []).append((left, right))
+            if form.most is not None and len(distinct) > form.most:
+                return distinct.values()  # one more than its queries deliver, so that they are told
             count += 1
             if count > MOST_BINDINGS:
                 raise TooManyBindings

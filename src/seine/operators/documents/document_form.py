@@ -1,4 +1,4 @@
-"""The form of a query of documents: its blocks, equalities and output, apart from T, birth and name.
+"""The form of a query of documents: its blocks, equalities, output and limit, apart from T, birth and name.
 
     S//book->b[.//author->x] FOLLOWED BY{x = y, 100} S//blog->g[.//author->y]
     left   //book->0[.//author->1]   names b, x          equal  (1, 1)
@@ -66,6 +66,7 @@ class DocumentForm:
     carried: tuple[str, ...] | None = (
         None  # variables whose strings later joins need; None: this is the last join
     )
+    most: int | None = None  # bindings of one pair that are wanted, by the limit of its queries; None: all
 
     @cached_property
     def left_joined(self) -> tuple[str, ...]:
@@ -80,7 +81,8 @@ class DocumentForm:
     def printed(self) -> str:
         """The form as text; `read_form` takes it back."""
         left = "null" if self.left is None else self.left.printed
-        return f"{left}\n{self.right.printed}\n{_printed_rest(self.equal, self.select, self.carried)}"
+        rest = _printed_rest(self.equal, self.select, self.carried, self.most)
+        return f"{left}\n{self.right.printed}\n{rest}"
 
 
 def read_form(text: str) -> DocumentForm:
@@ -95,17 +97,18 @@ _Carried = tuple[str, ...] | None
 
 
 @lru_cache(maxsize=1 << 12)
-def _printed_rest(equal: _Equal, select: _Select, carried: _Carried) -> str:
-    return _written([equal, None if select is None else [*map(_item_to_json, select)], carried])
+def _printed_rest(equal: _Equal, select: _Select, carried: _Carried, most: int | None) -> str:
+    return _written([equal, None if select is None else [*map(_item_to_json, select)], carried, most])
 
 
 @lru_cache(maxsize=1 << 12)
-def _read_rest(text: str) -> tuple[_Equal, _Select, _Carried]:
-    equal, select, carried = json.loads(text)
+def _read_rest(text: str) -> tuple[_Equal, _Select, _Carried, int | None]:
+    equal, select, carried, most = json.loads(text)
     return (
         tuple((one, other) for one, other in equal),
         None if select is None else tuple(map(_item_from_json, select)),
         None if carried is None else tuple(carried),
+        most,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -36,3 +37,23 @@ def test_too_many_characters(tmp_path: Path, monkeypatch, most, answered, held):
         "<result><b>v</b></result>"
     }
     assert len(rows["wide"]) in (0, 60) and len(rows["alone"]) in (0, 61)
+
+
+def test_a_stated_limit_bounds_the_bindings_of_a_pair(tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(complete_step, "MOST_BINDINGS", 1_000)
+    pairs = "s//b->x FOLLOWED BY{x=y, 2} s//b->y"
+    texts = {
+        "whole": f"CREATE QUERY whole AS XSCL $$ {pairs} $$;",
+        "few": f"CREATE QUERY few WITH (limit = 7) AS XSCL $$ {pairs} $$;",
+        "rest": "CREATE QUERY rest WITH (limit = 2000) AS XSCL $$ s//b->x $$;",
+        "published": f"CREATE QUERY published WITH (limit = 7) AS XSCL $$ {pairs} PUBLISH p $$;",
+    }
+    lines = [{"doc": "<a>" + "<b>v</b>" * 60 + "</a>", "ts": ts} for ts in (1, 2)]
+    (tmp_path / "s.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    (tmp_path / "script.sql").write_text(SCRIPT.splitlines()[0] + "".join(texts.values()))
+    result = run_local(str(tmp_path / "script.sql"))
+    counts = Counter(record["query"] for record in result.records)
+    assert counts == {"few": 7, "rest": 120}
+    assert [letter["query"] for letter in result.dead if "query" in letter] == ["few"]
+    failed = {name for name, one in result.stats["queries"].items() if "failed" in one}
+    assert failed == {"whole", "published"}
