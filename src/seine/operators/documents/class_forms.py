@@ -46,7 +46,7 @@ _ORDERED = ("<", "<=", ">", ">=")
 
 
 class FormRow(NamedTuple):
-    """A form as text, the tag of its results, the weakest bounds of time of its queries, and these.
+    """A form as text, the tag of its results, and the weakest bounds of time of its queries.
 
     `compared` and `constants` are its comparisons with constants: see `constants_of`.
     """
@@ -57,7 +57,6 @@ class FormRow(NamedTuple):
     high: int
     compared: str
     constants: str
-    queries: frozenset[str]
 
     @property
     def form(self) -> DocumentForm:

@@ -33,7 +33,7 @@ from seine.operators.documents.operand_rows import (
     PATTERNS,
     column,
 )
-from seine.operators.documents.tag_bytes import TagBytes
+from seine.operators.documents.tag_bytes import TagBytes, owners_of
 from seine.operators.state.work_budget import NodeFault, byte_account
 from seine.operators.step.arrived_delta import ArrivedDelta
 from seine.operators.step.working_nodes import AnyOutput, Pushing
@@ -91,6 +91,7 @@ class CompleteStep:
     def __init__(self, node: CompleteNode, table: ParameterTable) -> None:
         self._node = node
         self._forms = _forms_by_class(table)
+        self._table = table
         self._account = partial(TagBytes, table, _TAG_OF_FORM)
         self._types = [type_.arrow() for type_ in node.types]
 
@@ -136,7 +137,8 @@ class CompleteStep:
                 f"has more than {MOST_BINDINGS:,} bindings, or {MOST_RESULT_CHARACTERS:,} characters of "
                 "values or output, in one document or pair of documents, or far more nodes to try for them"
             )
-            raise NodeFault("budget", reason, queries=tuple(sorted(row.queries))) from None
+            owners = owners_of(self._table, _TAG_OF_FORM, {row.tag})
+            raise NodeFault("budget", reason, queries=owners) from None
         return results
 
     def _complete(self, pair: _Pair, form: DocumentForm, tag: int, known: KnownBindings) -> Iterator[_Result]:
@@ -241,11 +243,11 @@ def _identity(tag: int, operands: tuple[int | None, int], keys: tuple[Any, Any])
 def _forms_by_class(table: ParameterTable) -> dict[int, ClassForms]:
     """The forms of each class; rows of one form that differ in bounds are one."""
     weakest: dict[tuple[int, int], FormRow] = {}
-    for place, (number, text, tag, low, high, compared, constants) in table.rows.items():
-        known, queries = weakest.get((number, tag)), frozenset(table.claims[place])
+    for number, text, tag, low, high, compared, constants in table.rows.values():
+        known = weakest.get((number, tag))
         if known is not None:
-            low, high, queries = min(low, known.low), max(high, known.high), queries | known.queries
-        weakest[number, tag] = FormRow(text, tag, low, high, compared, constants, queries)
+            low, high = min(low, known.low), max(high, known.high)
+        weakest[number, tag] = FormRow(text, tag, low, high, compared, constants)
     forms: dict[int, list[FormRow]] = {}
     for (number, _), row in weakest.items():
         forms.setdefault(number, []).append(row)

@@ -38,8 +38,7 @@ def wanted(forms: ClassForms, document: Document) -> set[int]:
 
 def class_of(forms: list[DocumentForm]) -> ClassForms:
     return ClassForms(
-        FormRow(form.printed(), number, 0, 0, *constants_of(form), frozenset())
-        for number, form in enumerate(forms)
+        FormRow(form.printed(), number, 0, 0, *constants_of(form)) for number, form in enumerate(forms)
     )
 
 
