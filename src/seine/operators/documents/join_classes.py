@@ -135,7 +135,8 @@ def time_apart(left: IntArray, right: IntArray) -> IntArray:
     wrapped = (apart < 0) != is_before
     if wrapped.any():
         apart = np.where(wrapped, np.where(is_before, -NO_TIME_BOUND, NO_TIME_BOUND), apart)
-    return np.clip(apart, -NO_TIME_BOUND, NO_TIME_BOUND)
+    bounded: IntArray = np.clip(apart, -NO_TIME_BOUND, NO_TIME_BOUND)
+    return bounded
 
 
 def edge_code(edge: str) -> int:
