@@ -5,7 +5,7 @@ Frozen, with every name resolved: columns are positions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from seine.algebra.types import Field, Kind, Type
 
@@ -19,13 +19,15 @@ class Scheme:
     A punctuation says that no later tuple of the stream has the bound values; it holds for `lifespan` units
     of event time, or for ever if that is None. If the columns are `unique` every tuple punctuates its own
     values. With a `timeout` the values of a tuple of another stream count as punctuated, for combinations
-    with it, once the stream's time is that far beyond it: punctuations may be missed.
+    with it, once the stream's time is that far beyond it: punctuations may be missed. If values are `reused`,
+    a tuple that has them again after the lifespan begins them anew: it joins no tuple from before.
     """
 
     columns: tuple[int, ...]
     lifespan: int | None = None
     unique: bool = False
     timeout: int | None = None
+    reused: bool = False
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,22 @@ class StreamDef:
     arrival: int | None = None  # position of the arrival column, which only a live network sees
 
     @property
+    def declared(self) -> tuple[Field, ...]:
+        """The columns that its records have. Behind them come the `since` columns, then the arrival."""
+        return self.fields[: self._first_computed]
+
+    @property
+    def since(self) -> dict[int, int]:
+        """For each scheme whose values are reused, the position of the column that says since when."""
+        reused = [number for number, scheme in enumerate(self.schemes) if scheme.reused]
+        return {number: self._first_computed + place for place, number in enumerate(reused)}
+
+    @property
+    def _first_computed(self) -> int:
+        reused = sum(scheme.reused for scheme in self.schemes)
+        return len(self.fields) - reused - (self.arrival is not None)
+
+    @property
     def domain(self) -> str:
         """The event-time domain: lifetimes compare only within one, plain units or microseconds of UTC."""
         return "timestamp" if self.fields[self.time].type.kind is Kind.TIMESTAMP else "plain"
@@ -88,6 +106,23 @@ class StreamDef:
     def types(self) -> tuple[Type, ...]:
         """The types of the columns."""
         return tuple(field.type for field in self.fields)
+
+
+def with_since(stream: StreamDef) -> StreamDef:
+    """A declared stream with a column more for each scheme whose values are reused: since when a tuple's
+    values have their present meaning, in the type of the timestamp. Admission computes it, and no query can
+    name it.
+
+    >>> from seine.algebra.types import BIGINT
+    >>> fields = (Field("id", BIGINT), Field("ts", BIGINT))
+    >>> packets = with_since(StreamDef("p", fields, 1, None, schemes=(Scheme((0,), 9, reused=True),)))
+    >>> [field.name for field in packets.fields], len(packets.declared), packets.since
+    (['id', 'ts', 'since(id)'], 2, {0: 2})
+    """
+    time = stream.fields[stream.time].type
+    names = [[stream.fields[c].name for c in scheme.columns] for scheme in stream.schemes if scheme.reused]
+    computed = [Field(f"since({', '.join(columns)})", time) for columns in names]
+    return replace(stream, fields=(*stream.fields, *computed)) if computed else stream
 
 
 @dataclass(frozen=True)

@@ -149,11 +149,13 @@ def _scheme_to_json(scheme: Scheme) -> JsonObject:
         "lifespan": scheme.lifespan,
         "unique": scheme.unique,
         "timeout": scheme.timeout,
+        "reused": scheme.reused,
     }
 
 
 def _scheme_from_json(form: JsonObject) -> Scheme:
-    return Scheme(tuple(form["columns"]), form["lifespan"], form.get("unique", False), form.get("timeout"))
+    columns, unique, reused = tuple(form["columns"]), form.get("unique", False), form.get("reused", False)
+    return Scheme(columns, form["lifespan"], unique, form.get("timeout"), reused)
 
 
 def stream_from_json(form: JsonObject) -> StreamDef:

@@ -38,7 +38,7 @@ class CatalogChange(CatalogView):
     def add_stream(self, stream: StreamDef) -> None:
         """Declare a stream; refused if the name is taken by a stream or relation."""
         with refusing(self._connection, _taken("stream or relation", stream.name), _OTHER_NAME):
-            key = self._add_input(stream.name, "stream", stream.fields, stream.source)
+            key = self._add_input(stream.name, "stream", stream.declared, stream.source)
             insert_row(
                 self._connection,
                 t.stream,
@@ -184,6 +184,7 @@ class CatalogChange(CatalogView):
                 "lifespan": scheme.lifespan,
                 "unique_key": scheme.unique,
                 "timeout": scheme.timeout,
+                "reused": scheme.reused,
             }
             for n, scheme in numbered
         ]

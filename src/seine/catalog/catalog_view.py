@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Select, func, or_, select
 
-from seine.algebra.definitions import JoinEdge, RelationDef, Scheme, Source, StreamDef
+from seine.algebra.definitions import JoinEdge, RelationDef, Scheme, Source, StreamDef, with_since
 from seine.algebra.types import Field, Type
 from seine.catalog.index.search_index import IndexSearch
 from seine.catalog.storage import catalog_tables as t
@@ -159,7 +159,8 @@ class CatalogView:
         schemes: dict[int, list[Scheme]] = defaultdict(list)
         for row in self._rows(_named(statement, name).order_by(of.number)):
             columns = tuple(places[row.stream_id, row.number])
-            schemes[row.stream_id].append(Scheme(columns, row.lifespan, row.unique_key, row.timeout))
+            scheme = Scheme(columns, row.lifespan, row.unique_key, row.timeout, row.reused)
+            schemes[row.stream_id].append(scheme)
         return schemes
 
 
@@ -178,16 +179,18 @@ def _inputs_read() -> Select[Any]:
 
 
 def _stream(row: Row[Any], fields: list[Field], schemes: list[Scheme]) -> StreamDef:
-    return StreamDef(
-        name=row.name,
-        fields=tuple(fields),
-        time=row.time_column,
-        source=_source(row),
-        window=row.life,
-        lateness=row.lateness,
-        schemes=tuple(schemes),
-        retractable=row.retractable,
-        importance=row.importance_column,
+    return with_since(
+        StreamDef(
+            name=row.name,
+            fields=tuple(fields),
+            time=row.time_column,
+            source=_source(row),
+            window=row.life,
+            lateness=row.lateness,
+            schemes=tuple(schemes),
+            retractable=row.retractable,
+            importance=row.importance_column,
+        )
     )
 
 

@@ -51,7 +51,8 @@ Letter = dict[str, Any]
 class Admitted:
     """What some lines of one stream became.
 
-    `rows`: `_q` arrival number, `_o` +1 or -1 (only if the stream is RETRACTABLE), c0, c1, ..
+    `rows`: `_q` arrival number, `_o` +1 or -1 (only if the stream is RETRACTABLE), c0, c1, .. and behind
+    these, for each scheme whose values are reused, since when a tuple's values mean what they do.
     `punctuations`: `_q` number of the next arrival, `_scheme`, `_t` timestamp, and of c0, c1, .. those that
     some scheme binds; not the ones that say what was said before, for as long.
     `latest`: the largest timestamp of an accepted tuple, negative ones included, NEVER if none.
@@ -114,8 +115,10 @@ class Admission:
         self._unique = [index for index, scheme in enumerate(stream.schemes) if scheme.unique]
         names: list[list[str]] = [*before.punctuations, *[[] for _ in stream.schemes]][: len(stream.schemes)]
         self.kept = [
-            PunctuationStore(self._key_types(index), {name: (runs or {})[name] for name in names[index]})
-            for index in range(len(stream.schemes))
+            PunctuationStore(
+                self._key_types(index), {name: (runs or {})[name] for name in names[index]}, not scheme.reused
+            )
+            for index, scheme in enumerate(stream.schemes)
         ]
 
     @property
@@ -148,7 +151,7 @@ class Admission:
             before = np.searchsorted(tuples.numbers, punctuations.numbers, side="right")
             fresh = [self._fresh(punctuations, index) for index in range(len(self.kept))]
         new = self._new_punctuations(punctuations, fresh)
-        admitted = self._admitted(parsed, before, verdict, new, late)
+        admitted = self._admitted(parsed, before, fresh, verdict, new, late)
         self.clock = clock
         self._keep(fresh)
         return admitted
@@ -240,12 +243,21 @@ class Admission:
         return int(clocks[-1]), int(np.count_nonzero(late | behind))
 
     def _admitted(
-        self, parsed: Parsed, before: IntArray, verdict: LineVerdict, new: BoolArray, late: int
+        self,
+        parsed: Parsed,
+        before: IntArray,
+        fresh: list[FreshPunctuations | None],
+        verdict: LineVerdict,
+        new: BoolArray,
+        late: int,
     ) -> Admitted:
         alive = verdict.alive
         arrived = np.concatenate([[0], np.cumsum(alive)]) + self.arrivals  # before each tuple, and after all
         dead = self._letters(parsed, verdict)
-        rows = parsed.tuples if alive.all() else parsed.tuples.take(alive)
+        rows = parsed.tuples
+        if self.stream.since:
+            rows = replace(rows, rows=self._with_since(rows, before, fresh))
+        rows = rows if alive.all() else rows.take(alive)
         front = {"_q": pa.array(np.arange(self.arrivals, self.arrivals + len(rows)))}
         if self.stream.retractable:
             front["_o"] = pa.array(rows.kind)
@@ -257,6 +269,20 @@ class Admission:
         }
         self.arrivals += len(rows)
         return Admitted(_beside(front, rows.rows), _beside(extra, marks.rows), dead, rows.latest(), late)
+
+    def _with_since(
+        self, tuples: ParsedLines, before: IntArray, fresh: list[FreshPunctuations | None]
+    ) -> pa.RecordBatch:
+        """Rows, and the latest limit of what was punctuated of their values before them, scheme by scheme."""
+        columns, names = [*tuples.rows.columns], [*tuples.rows.schema.names]
+        for index, place in self.stream.since.items():
+            made = fresh[index]
+            counts_from = before[made.places] if made is not None else before[:0]
+            probe = PunctuationProbe(self._key_columns(tuples.rows, index), tuples.time)
+            limits = self.kept[index].latest_limits(probe, made, counts_from)
+            columns.append(pa.array(limits).cast(self.stream.types[place].arrow()))
+            names.append(f"c{place}")
+        return pa.RecordBatch.from_arrays(columns, names=names)
 
     def _letters(self, parsed: Parsed, verdict: LineVerdict) -> list[Letter]:
         """Dead letters in line order: those of the parser and those of the judge."""

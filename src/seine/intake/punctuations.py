@@ -21,10 +21,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seine.algebra.arrays import BoolArray, IntArray
+from seine.algebra.arrays import IntArray
 from seine.intake.hash_filter import BloomFilter, passing_since
 from seine.intake.record_layout import empty_batch
-from seine.rows.delta import FOREVER
+from seine.rows.delta import FOREVER, NEVER
 from seine.rows.hashing import hash_columns
 
 _RUNS_PER_MERGE = 4
@@ -68,6 +68,7 @@ class PunctuationStore:
 
     types: tuple[pa.DataType, ...]
     runs: dict[str, pa.RecordBatch]
+    forgets: bool = True  # what has lapsed; of values that are reused it says since when they are
 
     def __post_init__(self) -> None:
         self._filter = self._filter_of_runs()
@@ -80,16 +81,33 @@ class PunctuationStore:
 
         Fresh punctuation i counts for rows from position since[i] on; `since` ascends.
         """
+        suspects, limits = self._limits(probe, fresh, since)
+        breaking: IntArray = suspects[probe.times[suspects] < limits]
+        return breaking
+
+    def latest_limits(
+        self, probe: PunctuationProbe, fresh: FreshPunctuations | None, since: IntArray
+    ) -> IntArray:
+        """For each row the latest limit of a punctuation of its values, as `broken` counts them; else
+        NEVER.
+        """
+        latest = np.full(len(probe.times), NEVER, np.int64)
+        suspects, limits = self._limits(probe, fresh, since)
+        latest[suspects] = limits
+        return latest
+
+    def _limits(
+        self, probe: PunctuationProbe, fresh: FreshPunctuations | None, since: IntArray
+    ) -> tuple[IntArray, IntArray]:
+        """Positions of all rows that a punctuation may concern, and the latest limit of those that do."""
         suspects = self._suspects(probe, fresh, since)
         made = self._made(probe.hashes[suspects], fresh, since) if len(suspects) else None
         if made is None or not len(made.limits):
-            return suspects[:0]
+            return suspects[:0], suspects[:0]
         suspected = probe.take(suspects)
         codes = key_codes([pa.concat_arrays([a, b]) for a, b in zip(made.keys, suspected.keys, strict=True)])
         count = len(made.limits)
-        broken = _broken(codes[:count], made.since, made.limits, codes[count:], suspects, suspected.times)
-        breaking: IntArray = suspects[broken]
-        return breaking
+        return suspects, _latest(codes[:count], made.since, made.limits, codes[count:], suspects)
 
     def repeated(self, fresh: FreshPunctuations) -> IntArray:
         """The positions of the fresh punctuations that are implied by stored or earlier ones."""
@@ -122,6 +140,7 @@ class PunctuationStore:
 
     def add(self, fresh: FreshPunctuations, watermark: int, name: Callable[[], str]) -> None:
         """Store fresh punctuations; those whose limit the watermark has passed are dropped in passing."""
+        watermark = watermark if self.forgets else NEVER
         self.forget(watermark)
         newest = compact(self._batch(fresh), watermark)
         while similar := self._similar(newest.num_rows):
@@ -140,7 +159,7 @@ class PunctuationStore:
 
     def forget(self, watermark: int) -> None:
         """Drop the runs of which the watermark has passed every limit."""
-        for name, run in list(self.runs.items()):
+        for name, run in list(self.runs.items()) if self.forgets else ():
             if pc.max(run.column("_l")).as_py() <= watermark:
                 del self.runs[name]
 
@@ -220,15 +239,10 @@ def _sharing(hashes: IntArray, wanted: IntArray) -> IntArray:
     return few[np.isin(hashes[few], wanted)]
 
 
-def _broken(
-    punctuated: IntArray,
-    since: IntArray,
-    limits: IntArray,
-    codes: IntArray,
-    order: IntArray,
-    times: IntArray,
-) -> BoolArray:
-    """A mask of the rows whose time is below the largest limit that counts for their key and position."""
+def _latest(
+    punctuated: IntArray, since: IntArray, limits: IntArray, codes: IntArray, order: IntArray
+) -> IntArray:
+    """For each row the largest limit that counts for its key and position; NEVER if there is none."""
     span = int(max(since.max(), order.max())) + 1
     place = punctuated * span + since
     sort = np.argsort(place, kind="stable")
@@ -238,8 +252,7 @@ def _broken(
     at = np.searchsorted(place[sort], codes * span + order, side="right") - 1
     same = (at >= 0) & (punctuated[sort][np.maximum(at, 0)] == codes)
     longest = ranks[0][running[np.maximum(at, 0)] % len(ranks[0])]
-    broken: BoolArray = same & (times < longest)
-    return broken
+    return np.where(same, longest, NEVER)
 
 
 def _positions(sorted_hashes: IntArray, wanted: IntArray) -> IntArray:

@@ -32,7 +32,7 @@ class RecordLayout:
     def of(definition: StreamDef | RelationDef) -> RecordLayout:
         """The layout of a declared stream or relation."""
         if isinstance(definition, StreamDef):
-            return RecordLayout(definition.fields, definition.time, definition.schemes)
+            return RecordLayout(definition.declared, definition.time, definition.schemes)
         return RecordLayout(definition.fields)
 
     @cached_property

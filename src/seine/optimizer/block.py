@@ -18,6 +18,7 @@ from seine.algebra.expressions import Column, Expression, conjuncts, shift_colum
 from seine.algebra.plan import Join, Lookup, Plan, Project, Scan, Select
 from seine.optimizer.explicit_equalities import explicit_equalities
 from seine.optimizer.punctuation_timeouts import with_timeouts
+from seine.optimizer.reused_values import with_reuse
 from seine.optimizer.traverse import LARGEST_SUBSTITUTION, identity, stays_small
 
 
@@ -109,11 +110,18 @@ def block_of(plan: Plan, *, largest: int | None = LARGEST_SUBSTITUTION) -> Block
     """The block at the top of a plan, with the equalities that its conditions imply stated plainly.
 
     See `take_apart` for `largest`, and `explicit_equalities` for the equalities: check and builder
-    read the same ones. Time-outs of punctuations are conditions too (`punctuation_timeouts.py`).
+    read the same ones. What streams promise of times is a condition too (`stated_conditions`).
     """
     block = take_apart(plan, largest=largest)
-    conditions = with_timeouts(block.items, block.offsets, explicit_equalities(block.conditions))
-    return Block(block.items, conditions, block.outputs)
+    return Block(block.items, stated_conditions(block), block.outputs)
+
+
+def stated_conditions(block: Block) -> tuple[Expression, ...]:
+    """The conditions of a block with its equalities stated plainly, and those on times that punctuation
+    schemes of its streams add: time-outs (`punctuation_timeouts.py`), reused values (`reused_values.py`).
+    """
+    plain = explicit_equalities(block.conditions)
+    return with_reuse(block.items, block.offsets, with_timeouts(block.items, block.offsets, plain))
 
 
 def take_apart(

@@ -19,11 +19,9 @@ from seine.algebra.expressions import (
     shift_columns,
 )
 from seine.algebra.plan import Join, Lookup, Plan, Project, Scan, Select
-from seine.optimizer.block import Block, take_apart
+from seine.optimizer.block import Block, stated_conditions, take_apart
 from seine.optimizer.estimates import Estimates
-from seine.optimizer.explicit_equalities import explicit_equalities
 from seine.optimizer.join_orders import order as order_by_cost
-from seine.optimizer.punctuation_timeouts import with_timeouts
 from seine.optimizer.rules.order_joins import choose_order
 from seine.optimizer.traverse import LARGEST_SUBSTITUTION, identity
 
@@ -44,7 +42,7 @@ def plain_block(plan: Plan, young: Young, *, estimates: Estimates | None = None)
         block.items,
         block.offsets,
         block.outputs,
-        with_timeouts(block.items, block.offsets, explicit_equalities(block.conditions)),
+        stated_conditions(block),
     )
     if sum(expression.size for expression in (*conditions, *outputs)) > LARGEST_SUBSTITUTION:
         return None  # some rules leave large expressions where they are

@@ -72,7 +72,7 @@ def safety_lines(plan: Plan, joined: Sequence[Nested] = ()) -> list[str]:
     sets = circles(plan)
     if len(sets) > 1 and any(len(one) > 1 for one in sets):
         lines.append(f"close one another: {', '.join('{' + ', '.join(one) + '}' for one in sets)}")
-    lines += [*_timeout_lines(plan), *_punctuation_lines(plan)]
+    lines += [*_timeout_lines(plan), *_reuse_lines(plan), *_punctuation_lines(plan)]
     return [printable(line) for line in lines]
 
 
@@ -92,6 +92,18 @@ def _timeout_lines(plan: Plan) -> list[str]:
         for length in [
             interval_text(scheme.timeout) if scan.stream.domain == "timestamp" else str(scheme.timeout)
         ]
+    ]
+
+
+def _reuse_lines(plan: Plan) -> list[str]:
+    """Which pairs values that begin anew leave out."""
+    return [
+        f"reused: a tuple of {scan.alias} joins none with the same"
+        f" {punctuated([field.name for field in scan.schema], scheme.columns)}"
+        " from before the end of the last punctuation of it"
+        for scan in kept_scans(plan)
+        for scheme in scan.stream.schemes
+        if scheme.reused
     ]
 
 

@@ -24,7 +24,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
 from seine.algebra import aggregates
-from seine.algebra.definitions import RelationDef, Scheme, Source, StreamDef
+from seine.algebra.definitions import RelationDef, Scheme, Source, StreamDef, with_since
 from seine.algebra.types import Field, Kind
 from seine.errors import Position, SeineError
 from seine.frontends.script.script import Declarations, Script
@@ -71,12 +71,14 @@ class Engine:
         lateness: int | dt.timedelta = 0,
         punctuated_on: Sequence[str | Sequence[str]] = (),
         lifespan: int | dt.timedelta | None = None,
+        reused_after: int | dt.timedelta | None = None,
         retractable: bool = False,
     ) -> None:
         """Declare a streaming DataFrame.
 
         Lengths of time are whole numbers for a BIGINT time column, timedeltas for a TIMESTAMP one. A scheme
-        in `punctuated_on` is a column or several; its punctuations hold for ever, or for `lifespan`. A row
+        in `punctuated_on` is a column or several; its punctuations hold for ever, or for `lifespan`, or for
+        `reused_after`, after which the values begin anew and join no tuple from before. A row
         whose column `@punctuate` names the columns of a scheme is a punctuation of its values in them, behind
         all tuples of its micro-batch. A row whose column `@op` is `-` is a negative tuple of a stream that is
         `retractable`.
@@ -94,11 +96,12 @@ class Engine:
         key = name.lower()
         path = self._path("landing", file_name(key))
         land_nothing(fields, path)
-        span = None if lifespan is None else _length(lifespan, plain, 1)
-        source = Source(path, "PARQUET")
-        schemes = tuple(_schemes(name, fields, punctuated_on, span))
-        self._declared.streams[key] = StreamDef(
-            key, fields, time, source, lifetime, delay, schemes, retractable
+        holds = _held_for(name, lifespan, reused_after, retractable)
+        span = None if holds is None else _length(holds, plain, 1)
+        source, reused = Source(path, "PARQUET"), reused_after is not None
+        schemes = tuple(_schemes(name, fields, punctuated_on, span, reused))
+        self._declared.streams[key] = with_since(
+            StreamDef(key, fields, time, source, lifetime, delay, schemes, retractable)
         )
         self._frames[key] = frame
 
@@ -203,8 +206,27 @@ def _temporary() -> str:
     return tempfile.mkdtemp(dir=scratch_folder(), prefix="engine-")
 
 
+def _held_for(
+    stream: str,
+    lifespan: int | dt.timedelta | None,
+    reused_after: int | dt.timedelta | None,
+    retractable: bool,
+) -> int | dt.timedelta | None:
+    """How long punctuations of a stream hold; None if for ever."""
+    if reused_after is not None and (lifespan is not None or retractable):
+        message = (
+            f"stream {stream}: reused_after goes with no lifespan, and with no stream that is retractable"
+        )
+        raise SeineError(message, hint="leave one of them out")
+    return lifespan if reused_after is None else reused_after
+
+
 def _schemes(
-    stream: str, fields: tuple[Field, ...], schemes: Sequence[str | Sequence[str]], lifespan: int | None
+    stream: str,
+    fields: tuple[Field, ...],
+    schemes: Sequence[str | Sequence[str]],
+    lifespan: int | None,
+    reused: bool,
 ) -> Iterator[Scheme]:
     """The punctuation schemes of a stream; refuses unknown columns, and two schemes of the same columns."""
     seen: set[frozenset[int]] = set()
@@ -216,7 +238,7 @@ def _schemes(
                 f"stream {stream}: a punctuation scheme has some columns, each once, and not those of another"
             )
         seen.add(frozenset(columns))
-        yield Scheme(columns, lifespan)
+        yield Scheme(columns, lifespan, reused=reused)
 
 
 def _interval(relation: str, fields: tuple[Field, ...], names: tuple[str, str]) -> tuple[int, int]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from seine.algebra.definitions import Scheme, StreamDef
+from seine.algebra.definitions import Scheme, StreamDef, with_since
 from seine.algebra.types import BIGINT, DOUBLE, STRING, Field
 from seine.intake.admission import Admission, Admitted
 from seine.intake.intake_state import AdmissionState
@@ -24,7 +24,7 @@ FIELDS = (Field("a", BIGINT), Field("b", STRING), Field("x", DOUBLE), Field("ts"
 
 
 def stream(**options: Any) -> StreamDef:
-    return StreamDef("s", FIELDS, 3, None, **options)
+    return with_since(StreamDef("s", FIELDS, 3, None, **options))
 
 
 def parse(definition: StreamDef, lines: list[str], first: int = 1) -> Parsed:
@@ -55,6 +55,7 @@ class PlainJudge:
             op = -1 if "@op" in record else 1
             self.clock = record["ts"] if self.clock is None else max(self.clock, record["ts"])
             row = {f"c{i}": record.get(field.name) for i, field in enumerate(FIELDS)}
+            row |= {f"c{place}": self._since(record, index) for index, place in self.stream.since.items()}
             self.accepted.append((len(self.accepted), op, row))
 
     def _punctuation(self, record: dict[str, Any]) -> None:
@@ -67,6 +68,14 @@ class PlainJudge:
                     self.new_punctuations.append((len(self.accepted), index, record["ts"], values))
                 self.punctuations.append((index, key, record["ts"]))
                 return
+
+    def _since(self, record: dict[str, Any], index: int) -> int:
+        scheme = self.stream.schemes[index]
+        values = tuple(record.get(FIELDS[c].name) for c in scheme.columns)
+        ends = [
+            ts + (scheme.lifespan or 0) for one, key, ts in self.punctuations if (one, key) == (index, values)
+        ]
+        return max(ends, default=NEVER)
 
     def _refuses(self, record: dict[str, Any]) -> bool:
         if "@op" in record and not self.stream.retractable:
@@ -107,11 +116,16 @@ def bound(definition: StreamDef, mark: dict[str, Any]) -> dict[str, Any]:
 @seeds(60)
 def test_equals_the_plain_judge_however_cut(seed: int) -> None:
     rng = random.Random(seed)
-    lifespan = rng.choice([None, 8])
+    lifespan, retractable = rng.choice([None, 8]), rng.random() < 0.5
+    reused = lifespan is not None and not retractable
+    first, last = (
+        Scheme((0,), lifespan, reused=reused),
+        Scheme((2, 3), lifespan, reused=reused and seed % 3 > 0),
+    )
     definition = stream(
         lateness=rng.choice([0, 3, 50]),
-        retractable=rng.random() < 0.5,
-        schemes=(Scheme((0,), lifespan), Scheme((1, 0), rng.choice([None, 5])), Scheme((2, 3), lifespan)),
+        retractable=retractable,
+        schemes=(first, Scheme((1, 0), rng.choice([None, 5])), last),
     )
     lines = [random_line(rng, i // 3) for i in range(300)]
     judge = PlainJudge(definition)

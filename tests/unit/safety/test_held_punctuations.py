@@ -58,8 +58,8 @@ def test_it_is_refused_where_punctuations_must_be_bounded() -> None:
 
 @pytest.mark.parametrize(
     "clauses",
-    ["PUNCTUATED ON ({})", "LIFESPAN 9 WINDOW 9"],
-    ids=["the other column too", "lifespans"],
+    ["PUNCTUATED ON ({})", "LIFESPAN 9 WINDOW 9", "REUSED AFTER 9"],
+    ids=["the other column too", "lifespans", "values that are reused"],
 )
 def test_other_punctuations_or_a_lifespan_bound_them(clauses: str) -> None:
     other = [clauses.format(column) for column in ("a", "b", "c")]

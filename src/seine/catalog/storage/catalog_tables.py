@@ -28,7 +28,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 metadata = MetaData(
     naming_convention={
@@ -109,6 +109,7 @@ scheme = Table(
     Column("lifespan", BigInteger),
     Column("unique_key", Boolean, nullable=False),
     Column("timeout", BigInteger),
+    Column("reused", Boolean, nullable=False),
 )
 
 scheme_column = Table(

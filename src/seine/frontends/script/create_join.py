@@ -33,7 +33,8 @@ def _read_side(cursor: Cursor, declared: Declarations) -> tuple[StreamDef | Rela
         hint = suggest(name.written, declared.tables, "streams and relations")
         raise cursor.error(f"no stream or relation {name.written}", hint, at=name)
     cursor.expect_symbol(".")
-    return table, column_index(cursor, table.fields, cursor.expect_name("a column"), name.written)
+    fields = table.declared if isinstance(table, StreamDef) else table.fields
+    return table, column_index(cursor, fields, cursor.expect_name("a column"), name.written)
 
 
 def same_edge(a: JoinEdge, b: JoinEdge) -> bool:

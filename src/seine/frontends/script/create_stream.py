@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from seine.algebra.definitions import Scheme, StreamDef
+from seine.algebra.definitions import Scheme, StreamDef, with_since
 from seine.algebra.types import BIGINT, TIMESTAMP, Field
 from seine.errors import ScriptError
 from seine.frontends.script.columns import column_index, read_columns
@@ -29,12 +29,15 @@ _CLAUSES = [
 
 @dataclass(frozen=True)
 class _SchemeClause:
-    """PUNCTUATED ON (columns) [LIFESPAN length] [TIMEOUT length], or UNIQUE (columns) [LIFESPAN length]."""
+    """PUNCTUATED ON (columns) [LIFESPAN length | REUSED AFTER length] [TIMEOUT length], or UNIQUE (columns)
+    [LIFESPAN length | REUSED AFTER length].
+    """
 
     columns: tuple[int, ...]
     lifespan: Duration | None
     unique: Token | None = None
     timeout: Duration | None = None
+    reused: Token | None = None
 
 
 @dataclass
@@ -99,9 +102,18 @@ def _read_scheme(cursor: Cursor, clauses: _Clauses, unique: Token | None = None)
     if any(set(columns) == set(other.columns) for other in clauses.punctuated):
         hint = "a punctuation could not tell which one it is of; UNIQUE (columns) is such a scheme too"
         raise cursor.error("two punctuation schemes have the same columns", hint, at=start)
-    lifespan = read_duration(cursor) if cursor.accept("LIFESPAN") else None
+    reused = _read_reused(cursor)
+    lifespan = read_duration(cursor) if reused is not None or cursor.accept("LIFESPAN") else None
     timeout = read_duration(cursor) if not unique and cursor.accept("TIMEOUT") else None
-    return _SchemeClause(columns, lifespan, unique, timeout)
+    return _SchemeClause(columns, lifespan, unique, timeout, reused)
+
+
+def _read_reused(cursor: Cursor) -> Token | None:
+    if not cursor.token.is_word("REUSED"):
+        return None
+    reused = cursor.advance()
+    cursor.expect("AFTER")
+    return reused
 
 
 def _finish(cursor: Cursor, clauses: _Clauses) -> StreamDef:
@@ -109,29 +121,42 @@ def _finish(cursor: Cursor, clauses: _Clauses) -> StreamDef:
     plain = clauses.fields[time].type == BIGINT
 
     clauses.source.check_bounds(cursor, plain)
-    unique = next((scheme.unique for scheme in clauses.punctuated if scheme.unique), None)
-    if unique is not None and clauses.retractable:
-        hint = "leave out UNIQUE or RETRACTABLE"
-        message = "UNIQUE needs a stream that only appends: a deleted tuple could not come again"
-        raise cursor.error(message, hint, at=unique)
+    if clauses.retractable:
+        _refuse_retractable(cursor, clauses.punctuated)
 
     def length(duration: Duration | None, least: int) -> int | None:
         return None if duration is None else _length(cursor, duration, plain, least)
 
-    return StreamDef(
-        name=clauses.name.key,
-        fields=clauses.fields,
-        time=time,
-        source=clauses.source.finish(cursor, clauses.fields),
-        window=length(clauses.window, 1),
-        lateness=length(clauses.lateness, 0) or 0,
-        schemes=tuple(
-            Scheme(one.columns, length(one.lifespan, 1), one.unique is not None, length(one.timeout, 0))
-            for one in clauses.punctuated
-        ),
-        retractable=clauses.retractable or False,
-        importance=_importance_column(cursor, clauses),
+    def scheme(one: _SchemeClause) -> Scheme:
+        lifespan, timeout = length(one.lifespan, 1), length(one.timeout, 0)
+        return Scheme(one.columns, lifespan, one.unique is not None, timeout, one.reused is not None)
+
+    return with_since(
+        StreamDef(
+            name=clauses.name.key,
+            fields=clauses.fields,
+            time=time,
+            source=clauses.source.finish(cursor, clauses.fields),
+            window=length(clauses.window, 1),
+            lateness=length(clauses.lateness, 0) or 0,
+            schemes=tuple(map(scheme, clauses.punctuated)),
+            retractable=clauses.retractable or False,
+            importance=_importance_column(cursor, clauses),
+        )
     )
+
+
+def _refuse_retractable(cursor: Cursor, schemes: list[_SchemeClause]) -> None:
+    """Refuse clauses that need a stream that only appends."""
+    for scheme in schemes:
+        if scheme.unique:
+            hint = "leave out UNIQUE or RETRACTABLE"
+            message = "UNIQUE needs a stream that only appends: a deleted tuple could not come again"
+            raise cursor.error(message, hint, at=scheme.unique)
+        if scheme.reused:
+            hint = "leave out REUSED AFTER or RETRACTABLE"
+            message = "REUSED AFTER needs a stream that only appends: a deleted tuple has no use of a value"
+            raise cursor.error(message, hint, at=scheme.reused)
 
 
 def _time_column(cursor: Cursor, clauses: _Clauses) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from seine.algebra.expressions import Column, Expression, shift_columns
-from seine.algebra.plan import Plan
+from seine.algebra.plan import Plan, Scan
 from seine.frontends.sql.context import Context
 from seine.frontends.text.names import fold, suggest
 
@@ -56,10 +56,11 @@ class FromBlock:
         return sum(len(item.schema) for item in self.items)
 
     def add_item(self, item: Plan) -> list[NamedExpression]:
-        """Join one more item; returns its columns."""
+        """Join one more item; returns its columns, of a stream those that are declared."""
         start = self.width
         self.items.append(item)
-        return [NamedExpression(f.name, Column(start + i, f.type)) for i, f in enumerate(item.schema)]
+        fields = item.stream.declared if isinstance(item, Scan) else item.schema
+        return [NamedExpression(f.name, Column(start + i, f.type)) for i, f in enumerate(fields)]
 
     def merge(self, other: FromBlock, outputs: list[NamedExpression]) -> list[NamedExpression]:
         """Inline another block: join its items, keep its conjuncts; returns its outputs over this row."""

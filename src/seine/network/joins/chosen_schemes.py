@@ -31,5 +31,5 @@ def fewest_schemes(block: Block) -> frozenset[Scheme] | None:
         (streams[item].name, number)
         for item, closer in bounded_schemes(built.graph, tree)
         for number, scheme in enumerate(streams[item].schemes)
-        if scheme.lifespan is None and tuple(sorted(scheme.columns)) == closer.columns
+        if (scheme.lifespan is None or scheme.reused) and tuple(sorted(scheme.columns)) == closer.columns
     )

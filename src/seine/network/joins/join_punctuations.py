@@ -8,6 +8,7 @@ values that it waits for.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from seine.algebra.definitions import StreamDef
 from seine.algebra.expressions import Column, Expression, shift_columns
@@ -53,8 +54,37 @@ def punctuations_of(
             if placer.schemes is not None and (source, scheme) not in placer.schemes:
                 continue
             if punctuation := _punctuating(placer, stream, scheme, number, key):
-                usable.append(punctuation)
+                port, rule = punctuation
+                reused = stream.schemes[scheme].reused and _begins_anew(
+                    placer, streams, stream, scheme, key, (sides[1 - number], keys[1 - number])
+                )
+                usable.append((port, replace(rule, reused=reused)))
     return usable
+
+
+def _begins_anew(
+    placer: Placer,
+    streams: Mapping[str, StreamDef],
+    stream: StreamDef,
+    scheme: int,
+    key: Sequence[Expression],
+    other: tuple[Node, Sequence[Expression]],
+) -> bool:
+    """Whether reused values of a scheme begin anew for the rows of the other side: one stream has them all.
+
+    Every query that has such a key has the condition of `optimizer/reused_values.py` for these two streams.
+    """
+    side, theirs = other
+    name = punctuating_stream(placer, side)
+    if name is None or streams[name].domain != stream.domain:
+        return False
+    alike, width = _alike(placer, side), len(streams[name].types)
+    compared = set()
+    for mine, their in zip(key, theirs, strict=True):
+        column, place = punctuated_column(mine), punctuated_column(their)
+        if column is not None and place is not None and alike.get(place, place) < width:
+            compared.add(column)
+    return {*stream.schemes[scheme].columns} <= compared
 
 
 def punctuating_stream(placer: Placer, node: Node) -> str | None:

@@ -61,7 +61,7 @@ def _identity(placer: Placer, plan: MultiPlan, punctuations: Sequence[int], gene
 
 
 def _punctuated(plan: MultiPlan) -> tuple[Punctuated, ...]:
-    return tuple(Punctuated(use.port, use.groups) for use in plan.schemes)
+    return tuple(Punctuated(use.port, use.groups, use.partners) for use in plan.schemes)
 
 
 def _candidate(

@@ -115,13 +115,14 @@ class _NetworkPlan:
         matches = [[word for bit, word in enumerate(self.searched.words) if one >> bit & 1] for one in held]
         edges = [[near, far] for near, far, _ in self.network.edges]
         names = [one.name for one in streams]
-        tables = [[one.name, one.time, [field.name for field in one.fields]] for one in streams]
+        tables = [[one.name, one.time, [field.name for field in one.declared]] for one in streams]
         columns = [
             Column(start + i, field.type)
             for start, one in zip(starts, streams, strict=False)
-            for i, field in enumerate(one.fields)
+            for i, field in enumerate(one.declared)
         ]
-        times = [columns[start + one.time] for start, one in zip(starts, streams, strict=False)]
+        placed = zip(starts, streams, strict=False)
+        times = [Column(start + one.time, one.types[one.time]) for start, one in placed]
         return (
             Call("tree_tuples", (*columns, _constant(tables)), JSON),
             Call("tree_edges", (*times, _constant([names, edges])), JSON),

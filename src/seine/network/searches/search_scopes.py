@@ -185,8 +185,9 @@ class SearchScopes:
 
     @staticmethod
     def _is_same(member: WatchedTable, stream: StreamDef) -> bool:
-        fields = tuple(field.name for field in stream.fields)
-        return (member.names, member.types, member.window) == (fields, stream.types, stream.window)
+        names = tuple(field.name for field in stream.declared)
+        types = tuple(field.type for field in stream.declared)
+        return (member.names, member.types, member.window) == (names, types, stream.window)
 
     def _standing(
         self, watch: WatchNode, streams: Mapping[str, StreamDef]
@@ -228,7 +229,7 @@ class SearchScopes:
         return place_stream(placer, with_arrival(stream) if self.live else stream)
 
     def _member(self, stream: StreamDef) -> WatchedTable:
-        fields = stream.fields
+        fields = stream.declared
         return WatchedTable(
             self._site.take_id(),
             stream.name,
@@ -236,7 +237,7 @@ class SearchScopes:
             tuple(field.type for field in fields),
             stream.window,
             stream.retractable,
-            len(fields) if self.live else None,
+            len(stream.fields) if self.live else None,
         )
 
     def _relation(self, relation: RelationDef) -> WatchedTable:
@@ -281,7 +282,7 @@ class SearchScopes:
 
 def may_be_joined(stream: StreamDef) -> bool:
     """Whether a stream has words, or a column besides its time that an edge may have one day."""
-    others = [field.type.kind for at, field in enumerate(stream.fields) if at != stream.time]
+    others = [field.type.kind for at, field in enumerate(stream.declared) if at != stream.time]
     return not is_published(stream) and any(kind is not Kind.XML for kind in others)
 
 

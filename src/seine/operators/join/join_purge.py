@@ -7,14 +7,16 @@ Law: what is held of a side, a row or a punctuation with values at some places o
 use, is over as soon as the other side has punctuated values that agree with it at some of these places,
 until that end or longer. For of a row, every partner has come and met it; and a punctuation closes only
 rows of the other side that will not come. So where both sides have punctuated the same, neither punctuation
-is kept.
+is kept. If values are reused a row is over that began before the punctuation's end, and a punctuation when no
+such row can come.
 
 Each thing is compared with the punctuations of the other side once, when the later of the two arrives. A lazy
 join lets punctuations gather first, until there is one for every 64 rows held or a step brings none; or
 until there are as many as its batch. Answers
 are the same: nothing that comes can match what is over.
 
-Cites: SAFETY 3.1 (binary joins), SAFETY 5.1 (punctuations purge punctuations), SAFETY 5.2 (eager, lazy)
+Cites: SAFETY 3.1 (binary joins), SAFETY 5.1 (punctuations purge punctuations; reuse), SAFETY 5.2 (eager,
+lazy)
 Differs: in SAFETY a punctuation that lapses is purged then; here it also frees what ends before it lapses.
 """
 
@@ -33,6 +35,7 @@ from seine.evaluate.evaluate import evaluate, truth
 from seine.graph.node import Port
 from seine.operators.join.bucket_consensus import arrived, gathered
 from seine.operators.join.join_pairs import SIDES
+from seine.operators.join.purge_rule import PurgeRule
 from seine.operators.state.runs import Runs
 from seine.operators.state.sorted_run import KEY, SortedRun, take_rows
 from seine.operators.state.store import Store
@@ -50,16 +53,28 @@ LAZY_SHARE = 64  # punctuations gather until there is one for so many rows held
 class HeldRows:
     """One kind of thing that a join holds of a side: its rows, or the punctuations of one port."""
 
-    def __init__(
-        self, name: str, side: int, places: tuple[int, ...], port: Port, gathers: bool = False
-    ) -> None:
+    def __init__(self, name: str, side: int, places: tuple[int, ...], port: Port) -> None:
         self.name = name
-        self.gathers = gathers
         self.side = side
         self.places = places
+        self.is_row, self.gathers, self.reused = True, False, False
         self.port = port
         self._key = dict(zip(places, port.key, strict=True))
         self.exact = hash_is_exact(e.type for e in port.key)
+
+    @staticmethod
+    def of_punctuations(number: int, purge: PurgeRule, port: Port) -> HeldRows:
+        """The punctuations of a port."""
+        held = HeldRows(f"punctuations{number}", purge.side, purge.places, port)
+        held.is_row, held.gathers, held.reused = False, purge.gathers, purge.reused
+        return held
+
+    def needs_until(self, run: SortedRun, cover: HeldRows) -> AnyArray:
+        """Until when punctuations of the other side must hold so that they cover these things."""
+        if cover.reused and self.is_row:
+            began: AnyArray = run.starts + 1
+            return began
+        return run.until
 
     def columns(self, places: Sequence[int]) -> set[int]:
         """The columns that the values at these places need."""
@@ -95,8 +110,8 @@ class Purging:
         whole = tuple(range(len(node.ports[0].key)))
         self._rows = [HeldRows(ROW_NAMES[side], side, whole, node.ports[side]) for side in SIDES]
         self._punctuations = [
-            HeldRows(f"punctuations{i}", purge.side, purge.places, port, purge.gathers)
-            for i, (purge, port) in enumerate(zip(node.purges, node.ports[2:], strict=True))
+            HeldRows.of_punctuations(number, purge, port)
+            for number, (purge, port) in enumerate(zip(node.purges, node.ports[2:], strict=True))
         ]
         self._all = [*self._rows, *self._punctuations]
         self._covers = {
@@ -176,7 +191,7 @@ class Purging:
     def _bound(self, held: HeldRows, clock: Clock) -> int:
         """What ends by then is over: a row can meet no partner, and a punctuation close no row."""
         other = clock.low(self._rows[1 - held.side].port.streams)
-        if held in self._rows:
+        if held.is_row or held.reused:
             return other
         return max(other, clock.low(self._rows[held.side].port.streams))
 
@@ -238,10 +253,11 @@ def covered(held: HeldRows, run: SortedRun, cover: HeldRows, punctuations: Sorte
     """The places in a run of things held of one side that punctuations of the other cover, in chunks."""
     if not run.rows or not punctuations.rows:
         return
-    outlast = punctuations.ends.min() >= run.until.max()  # so that each need not be asked
+    until = held.needs_until(run, cover)
+    outlast = punctuations.ends.min() >= until.max()  # so that each need not be asked
     for rows, at in _same_hash(held, run, cover, punctuations):
         if not outlast:
-            lasting = np.flatnonzero(punctuations.ends.take(at) >= run.until.take(rows))
+            lasting = np.flatnonzero(punctuations.ends.take(at) >= until.take(rows))
             rows, at = rows.take(lasting), at.take(lasting)
         if len(rows) and not cover.exact:
             rows = rows[_agree(held, run, rows, cover, punctuations, at)]

@@ -3,7 +3,8 @@
 A *chain* is a partial result: a row of each of a set of ports, joined with one another. A port is **closed**
 for a chain if no later row of it can join the chain: the chain's lifetime ends before any such row begins, or
 the port has punctuated the values that the chain has in the groups of one of its schemes, for as long as the
-chain lives. A chain is finished if all other ports are closed for it, or if one of them is and every chain
+chain lives; or, of values that are reused, beyond the start of a row of the chain for which they begin anew.
+A chain is finished if all other ports are closed for it, or if one of them is and every chain
 with one of its held rows that joins is finished.
 
     r(a=1) ──a── s(a=1, b=7) ──b── t(b=7)      r.a = s.a AND s.b = t.b
@@ -48,7 +49,10 @@ MOST_CHAINS_AT_ONCE = 1 << 17  # chains that are extended at once: bounds memory
 
 @dataclass(frozen=True)
 class Chains:
-    """Chains over the same ports, as columns: root row, codes by group, lifetime, and horizons by port."""
+    """Chains over the same ports, as columns: root row, codes by group, lifetime, and horizons by port.
+
+    `begun` has, by scheme whose values are reused, the earliest start of a row for which they begin anew.
+    """
 
     ports: frozenset[int]
     root: IntArray
@@ -56,6 +60,7 @@ class Chains:
     start: IntArray
     end: IntArray
     horizons: dict[int, IntArray]
+    begun: dict[int, IntArray] = field(default_factory=dict)
 
     @property
     def size(self) -> int:
@@ -70,6 +75,7 @@ class Chains:
             self.start[places],
             self.end[places],
             {port: horizons[places] for port, horizons in self.horizons.items()},
+            {scheme: starts[places] for scheme, starts in self.begun.items()},
         )
 
     def horizon(self, port: int) -> IntArray:
@@ -78,7 +84,7 @@ class Chains:
 
     def merged(self, timed: bool) -> Chains:
         """Without duplicates: of chains that are alike for the search one is enough."""
-        columns = [self.root, *self.codes.values()]
+        columns = [self.root, *self.codes.values(), *self.begun.values()]
         if timed:
             columns += [self.start, self.end, *self.horizons.values()]
         firsts, _ = distinct(columns, self.size)
@@ -139,10 +145,11 @@ class ChainedPurge:
         codes = {group: self._codes.of_rows(port, group) for group in self._shape.groups[port]}
         reached = {bound.port for bound in self._shape.bounds[port]}
         horizons = {other: extent.numbers(horizon_name(other)) for other in sorted(reached)}
+        begun = dict.fromkeys(self._shape.begun_for(port), start)
         timed = self._timed and port < self._shape.node.width
         columns = [*codes.values(), *((start, end) if timed else ()), *horizons.values()]
-        firsts, kinds = distinct(columns, extent.rows)
-        whole = Chains(frozenset((port,)), np.arange(extent.rows), codes, start, end, horizons)
+        firsts, kinds = distinct([*columns, *([start] if begun else ())], extent.rows)
+        whole = Chains(frozenset((port,)), np.arange(extent.rows), codes, start, end, horizons, begun)
         return replace(whole.take(firsts), root=np.arange(len(firsts))), kinds
 
     def _search(self, roots: Chains, blocked: BoolArray) -> None:
@@ -201,11 +208,14 @@ class ChainedPurge:
             if chains.codes.keys() >= {*scheme.groups} and self._punctuations[scheme.number].rows:
                 open_ = np.flatnonzero(~closed)
                 values = [chains.codes[group][open_] for group in scheme.groups]
-                closed[open_] = self._are_punctuated(scheme, values, horizon[open_])
+                until = horizon
+                if scheme.number in chains.begun:
+                    until = np.minimum(until, chains.begun[scheme.number] + 1)
+                closed[open_] = self._are_punctuated(scheme, values, until[open_])
         return closed
 
     def _are_punctuated(self, scheme: SchemeOf, values: Sequence[IntArray], horizon: IntArray) -> BoolArray:
-        """Which values are punctuated at least until a horizon."""
+        """Which values are punctuated at least until an instant."""
         limits = self._punctuations[scheme.number].numbers(END)
         index = self._punctuated(scheme)
         if int(limits.min()) == FOREVER:
@@ -239,9 +249,8 @@ class ChainedPurge:
         missing = [other for other in range(self._shape.width) if other not in ports]
         needed = {group for other in missing for group in self._shape.groups[other]}
         codes = {**rows.codes, **chains.codes}
-        horizons = dict(chains.horizons)
-        for other, limit in rows.horizons.items():
-            horizons[other] = np.minimum(horizons[other], limit) if other in horizons else limit
+        horizons = _earliest(chains.horizons, rows.horizons)
+        begun = _earliest(chains.begun, rows.begun)
         longer = Chains(
             ports,
             chains.root,
@@ -249,6 +258,7 @@ class ChainedPurge:
             np.maximum(chains.start, rows.start),
             np.minimum(chains.end, rows.end),
             {other: limit for other, limit in horizons.items() if other not in ports},
+            {scheme: starts for scheme, starts in begun.items() if self._shape.sender(scheme) not in ports},
         )
         all_distinct = rows.codes.keys() - chains.codes.keys() <= needed
         return longer if all_distinct else longer.merged(self._timed)
@@ -271,3 +281,11 @@ class ChainedPurge:
                 columns, self._punctuations[scheme.number].rows
             )
         return self._punctuation_indexes[scheme.number]
+
+
+def _earliest(mine: dict[int, IntArray], theirs: dict[int, IntArray]) -> dict[int, IntArray]:
+    """Instants of both, the earlier one where both have one."""
+    earliest = dict(mine)
+    for number, instants in theirs.items():
+        earliest[number] = np.minimum(earliest[number], instants) if number in earliest else instants
+    return earliest

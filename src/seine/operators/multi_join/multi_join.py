@@ -40,7 +40,7 @@ from seine.operators.state.sorted_run import END, START, SortedRun, take_rows
 from seine.operators.state.store import Store
 from seine.rows.clock import Clock
 from seine.rows.coalesce import coalesce
-from seine.rows.delta import FOREVER, Delta, DerivedPunctuations
+from seine.rows.delta import FOREVER, NEVER, Delta, DerivedPunctuations
 
 if TYPE_CHECKING:
     from seine.operators.multi_join.multi_join_node import MultiJoinNode
@@ -185,7 +185,10 @@ class MultiJoinStep:
         keep = self._kept() if self._is_due(pace) else [None] * (self._streams + len(self._punctuations))
         came = [*self._came, *self._punctuations_came]
         ends = [self.end(port) for port in range(self._streams)]
-        ends += [self._lows[punctuated.port] for punctuated in self._shape.node.punctuated]
+        ends += [
+            NEVER if punctuated.partners else self._lows[punctuated.port]
+            for punctuated in self._shape.node.punctuated
+        ]
         for runs, new, mask, end in zip(
             [*self._runs, *self._punctuation_runs], came, keep, ends, strict=True
         ):
@@ -230,7 +233,7 @@ class MultiJoinStep:
         )
         staying = [_worth_writing(runs, ~purge.finished(port)) for port, runs in enumerate(self._runs)]
         staying += [np.ones(extent.rows, bool) for extent in self._relations.extents]
-        forget = PunctuationPurge(shape, self._punctuations, codes, staying, lows)
+        forget = PunctuationPurge(shape, self._everything, self._punctuations, codes, staying, lows)
         needed: dict[int, BoolArray] = {
             scheme.number: forget.needed(port, scheme)
             for port, schemes in enumerate(self._shape.schemes)

@@ -42,10 +42,15 @@ class Member:
 
 @dataclass(frozen=True)
 class Punctuated:
-    """What a port of punctuations is about: the rows of a port, by the groups that its columns belong to."""
+    """What a port of punctuations is about: the rows of a port, by the groups that its columns belong to.
+
+    If the values are reused, `partners` are the ports for which they begin anew: rows of the port that come
+    after the end of a punctuation join no row of theirs that began before it.
+    """
 
     port: int
     groups: tuple[int, ...]
+    partners: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -28,10 +28,14 @@ Named: TypeAlias = tuple[str, pa.Array]
 
 
 class SchemeOf(NamedTuple):
-    """A punctuation scheme of a port: the number of its input of punctuations, and the groups it binds."""
+    """A punctuation scheme of a port: the number of its input of punctuations, and the groups it binds.
+
+    Reused values begin anew for rows of its `partners`.
+    """
 
     number: int
     groups: tuple[int, ...]
+    partners: frozenset[int] = frozenset()
 
 
 class Shape:
@@ -51,13 +55,22 @@ class Shape:
         self.groups = [tuple(sorted({group for group, _ in members})) for members in self.members]
         self.schemes: list[list[SchemeOf]] = [[] for _ in range(self.width)]
         for number, punctuated in enumerate(node.punctuated):
-            self.schemes[punctuated.port].append(SchemeOf(number, tuple(dict.fromkeys(punctuated.groups))))
+            groups, partners = tuple(dict.fromkeys(punctuated.groups)), frozenset(punctuated.partners)
+            self.schemes[punctuated.port].append(SchemeOf(number, groups, partners))
         self.bounds: list[list[TimeBound]] = [[] for _ in range(self.width)]
         for bound in bounds:
             self.bounds[bound.other].append(bound)
         self.offsets = [0]
         for types in node.row_types:
             self.offsets.append(self.offsets[-1] + len(types))
+
+    def begun_for(self, port: int) -> list[int]:
+        """The schemes whose punctuations free rows of a port that began before their end."""
+        return [scheme.number for schemes in self.schemes for scheme in schemes if port in scheme.partners]
+
+    def sender(self, scheme: int) -> int:
+        """The port whose rows the punctuations of a scheme are about."""
+        return self.node.punctuated[scheme].port
 
     def is_exact(self, group: int) -> bool:
         """Whether hashes of a group's values are injective."""

@@ -8,6 +8,9 @@ purged together.
 
     r holds the punctuation a = 1; s shares a: purged once s has punctuated a = 1 and holds no row with a = 1
 
+Of values that are reused it closes its port for chains with a row from before its end of a port for which
+they begin anew. So it is needed while such a port holds one with its values, or can send one.
+
 Law: without the purged punctuations no row stays that would have gone with them, now or later.
 
 Cites: SAFETY 5.1 (punctuations purge punctuations; lifespans)
@@ -23,7 +26,7 @@ from seine.algebra.arrays import BoolArray, IntArray
 from seine.operators.multi_join.key_codes import KeyIndex
 from seine.operators.multi_join.multi_join_shape import GroupCodes, SchemeOf, Shape
 from seine.operators.multi_join.port_rows import Extent
-from seine.operators.state.sorted_run import END
+from seine.operators.state.sorted_run import END, START
 from seine.rows.delta import FOREVER
 
 
@@ -33,24 +36,39 @@ class PunctuationPurge:
     def __init__(
         self,
         shape: Shape,
+        rows: Sequence[Extent],
         punctuations: Sequence[Extent],
         codes: GroupCodes,
         staying: Sequence[BoolArray],
         lows: Sequence[int],
     ) -> None:
-        self._shape, self._punctuations, self._codes = shape, punctuations, codes
+        self._shape, self._rows, self._punctuations, self._codes = shape, rows, punctuations, codes
         self._staying = [np.flatnonzero(mask) for mask in staying]
         self._lows = lows
 
     def needed(self, port: int, scheme: SchemeOf) -> BoolArray:
         """Which punctuations of a scheme have to be kept."""
         limits = self._punctuations[scheme.number].numbers(END)
-        needed: BoolArray = limits > self._lows[port]
-        needed &= self._first_of_kind(scheme, limits)
+        first = self._first_of_kind(scheme, limits)
+        needed: BoolArray = first & (limits > self._lows[port])
         for group in scheme.groups:
             places = np.flatnonzero(needed)
             if len(places):
                 needed[places[self._dead(port, scheme, group, places)]] = False
+        return needed | self._anew(scheme, first, limits) if scheme.partners else needed
+
+    def _anew(self, scheme: SchemeOf, first: BoolArray, limits: IntArray) -> BoolArray:
+        """Which punctuations of reused values may close their port for rows from before their end."""
+        needed = np.zeros(len(limits), bool)
+        for partner in scheme.partners:
+            coming = np.flatnonzero(first & (limits > self._lows[partner]))
+            needed[coming[~self._cannot_come(partner, scheme, coming)]] = True
+            places = np.flatnonzero(first & ~needed)
+            rows = self._staying[partner]
+            index = KeyIndex([self._codes.of_rows(partner, g)[rows] for g in scheme.groups], len(rows))
+            starts = self._rows[partner].numbers(START)[rows]
+            for probing, met in index.matches(self._of(scheme, places), len(places)):
+                needed[places[probing[starts[met] < limits[places[probing]]]]] = True
         return needed
 
     def _first_of_kind(self, scheme: SchemeOf, limits: IntArray) -> BoolArray:

@@ -35,8 +35,9 @@ class SchemeAddition:
         if not self.columns:
             return f"a WINDOW on {self.stream.name}"
         names = ", ".join(self.stream.fields[column].name for column in self.columns)
-        lapses = any(scheme.columns == self.columns for scheme in self.stream.schemes)
-        return f"{self.stream.name} PUNCTUATED ON ({names}){' without LIFESPAN' if lapses else ''}"
+        lapsing = [scheme for scheme in self.stream.schemes if scheme.columns == self.columns]
+        clause = "REUSED AFTER" if any(scheme.reused for scheme in lapsing) else "LIFESPAN"
+        return f"{self.stream.name} PUNCTUATED ON ({names}){f' without {clause}' if lapsing else ''}"
 
 
 class PlanCheck:
@@ -79,7 +80,8 @@ class JoinCheck:
         self._heads: list[_Head] = []
         for place, (scan, item) in enumerate(zip(scans, graph.items, strict=True)):
             for closer in item.closers:
-                scheme = (scan.stream.name, closer.columns) if closer.kind == PUNCTUATION else ("", ())
+                is_addition = closer.kind == PUNCTUATION and not closer.reused
+                scheme = (scan.stream.name, closer.columns) if is_addition else ("", ())
                 self._heads.append(_Head(closer.needs, place, True, numbers.get(scheme)))
         self._heads += [_Head(rule.needs, rule.gives, False, None) for rule in graph.rules]
         self._waiting: list[list[int]] = [[] for _ in range(graph.facts)]

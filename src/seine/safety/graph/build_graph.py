@@ -24,7 +24,9 @@ from seine.safety.graph.punctuation_graph import CLOCK, PUNCTUATION, Closer, Clo
 @dataclass(frozen=True)
 class Offer:
     """What a punctuation or watermark of an item says: no more rows with given values of the columns `known`
-    and none above given values of the columns `bounded`, by position in its row.
+    and no more than given values of the columns `bounded`, by position in its row.
+
+    A watermark bounds the timestamp; a punctuation of values that are reused bounds since when they are.
     """
 
     known: frozenset[int]
@@ -107,8 +109,9 @@ class _Building:
                 continue
             needs = [self._known(start + column) for column in offer.known]
             needs += [self._bounded(start + column) for column in offer.bounded]
-            kind = CLOCK if offer.bounded else PUNCTUATION
-            closers.append(Closer(frozenset(needs), kind, tuple(sorted(offer.known | offer.bounded))))
+            kind = PUNCTUATION if offer.known else CLOCK
+            columns = tuple(sorted(offer.known or offer.bounded))
+            closers.append(Closer(frozenset(needs), kind, columns, bool(offer.known and offer.bounded)))
         return tuple(closers)
 
     def _item(self, number: int, closers: tuple[Closer, ...], known: dict[int, int]) -> GraphItem:

@@ -2,7 +2,8 @@
 
 A punctuation is forgotten when no chain can have its values any more: for one of its columns every other
 item with an equal one has punctuated the same, and holds no such row. So its scheme is *growing* if for each
-of its columns some other item has no scheme within it. A punctuation with a LIFESPAN goes when it lapses.
+of its columns some other item has no scheme within it. A punctuation with a LIFESPAN goes when it lapses, one
+of values that are REUSED when the streams that it closes rows of have passed its end.
 
 Only a scheme of which every column is compared with another item is listened to: others are never held.
 
@@ -47,7 +48,9 @@ def kept_schemes(graph: Graph, looked_up: bool = False) -> Iterator[KeptScheme]:
     """
     for number, item in enumerate(graph.items):
         for closer in item.closers:
-            if closer.kind == PUNCTUATION:
+            if closer.reused:
+                yield KeptScheme(number, closer, ())
+            elif closer.kind == PUNCTUATION:
                 facts = sorted(closer.needs)
                 alternatives = [_missing(graph, number, closer, fact, looked_up) for fact in facts]
                 known = [missing for missing in alternatives if missing is not None]

@@ -28,12 +28,15 @@ PUNCTUATION, CLOCK = "punctuation", "clock"
 class Closer:
     """A way to close an item: all facts of `needs` must be there.
 
-    `kind` is PUNCTUATION (of the item's `columns`, a scheme) or CLOCK (the watermark of the item).
+    `kind` is PUNCTUATION (of the item's `columns`, a scheme) or CLOCK (the watermark of the item). A
+    punctuation of values that are `reused` closes the item for rows from before it ends, and is needed no
+    longer than such rows may come.
     """
 
     needs: frozenset[int]
     kind: str
     columns: tuple[int, ...]
+    reused: bool = False
 
 
 @dataclass(frozen=True)

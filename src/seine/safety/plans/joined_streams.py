@@ -21,6 +21,7 @@ from seine.algebra.upper_bounds import Terms, time_column
 from seine.optimizer.block import Block
 from seine.optimizer.equalities import is_equality, one_type, punctuated_column
 from seine.optimizer.implied_bounds import implied_bounds
+from seine.optimizer.reused_values import reuse_partners
 from seine.safety.graph.purgeable import purgeable
 from seine.safety.states.item_facts import graph_of_tables
 from seine.safety.states.runnable import is_appended
@@ -31,12 +32,17 @@ Side = tuple[int, Expression]  # a port, and an expression over its rows
 
 @dataclass(frozen=True)
 class SchemeUse:
-    """A punctuation scheme of a port's stream all of whose columns belong to groups."""
+    """A punctuation scheme of a port's stream all of whose columns belong to groups.
+
+    If its values are reused, `partners` are the ports that it begins anew for: rows of theirs from before the
+    end of a punctuation join no later row of the stream that has its values.
+    """
 
     port: int
     stream: StreamDef
     scheme: int
     groups: tuple[int, ...]
+    partners: tuple[int, ...] = ()
 
     @property
     def columns(self) -> tuple[int, ...]:
@@ -147,8 +153,24 @@ class JoinedStreams:
                 groups = [self._group_of_column(port, column) for column in scheme.columns]
                 known = tuple(group for group in groups if group is not None)
                 if len(known) == len(groups):
-                    uses.append(SchemeUse(port, scan.stream, number, known))
+                    uses.append(SchemeUse(port, scan.stream, number, known, self._anew(port, number, known)))
         return uses
+
+    def _anew(self, port: int, scheme: int, groups: Sequence[int]) -> tuple[int, ...]:
+        """The ports for which reused values of a scheme begin anew, of those that have all its groups."""
+        members = [{member for member, _ in self.groups[group]} for group in groups]
+        partners = self._partners.get((port, scheme), set())
+        return tuple(sorted(partners.intersection(*members)))
+
+    @cached_property
+    def _partners(self) -> dict[tuple[int, int], set[int]]:
+        """For each scheme of a port whose values are reused, the ports that they begin anew for."""
+        ports: dict[tuple[int, int], set[int]] = {}
+        for partner in reuse_partners(self.block.items, self.block.offsets, self.block.conditions):
+            port, other = (self._place(one.first)[0] for one in (partner.stream, partner.other))
+            if port is not None and other is not None:
+                ports.setdefault((port, partner.scheme), set()).add(other)
+        return ports
 
     def _group_of_column(self, port: int, column: int) -> int | None:
         """The group that has the very values of a column: as it is, if it is compared so, or through a cast.
@@ -247,8 +269,8 @@ class JoinedStreams:
         other = 1 - port
         sides = [side for _, *both in self.equalities if both[0][0] != both[1][0] for side in both]
         keyed = {punctuated_column(e) for side_port, e in sides if side_port == other}
-        schemes = self.scans[other].stream.schemes
-        by_punctuation = any({*scheme.columns} <= keyed for scheme in schemes if scheme.lifespan is None)
+        uses = [use for use in self.schemes if use.port == other and (use.lasts or port in use.partners)]
+        by_punctuation = any({*use.columns} <= keyed for use in uses)
         return by_punctuation or (other, port) in self.bounds
 
 

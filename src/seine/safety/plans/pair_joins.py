@@ -9,7 +9,8 @@ free one another.
 
 An operator with inputs X, joined already, and y, a stream, is purgeable if
 - rows of X go: one of their streams has a window; or y has a scheme that lasts all of whose columns the
-  join compares; or a condition bounds the time of y by a column of X;
+  join compares (of two streams also one whose values are reused); or a condition bounds the time of y by a
+  column of X;
 - rows of y go: y has a window; or a stream of X has such a scheme; or X is one stream whose time is bounded.
 
 If all operators are, all rows go. By induction from below: all rows of a join beneath go some day, so it
@@ -65,7 +66,7 @@ class PairJoins:
         if any(self._expires(other) for other in joined):
             return True
         compared = {punctuated_column(key) for _, key in self._keys(joined, port)}
-        if any({*columns} <= compared for columns in self._schemes(port)):
+        if any({*columns} <= compared for columns in self._schemes(port, joined)):
             return True
         return any((port, other) in self._streams.direct_bounds for other in joined)
 
@@ -77,7 +78,7 @@ class PairJoins:
         if rest:
             return False
         compared = {punctuated_column(theirs[1]) for theirs, _ in self._keys(joined, port)}
-        return any({*columns} <= compared for columns in self._schemes(first)) or (
+        return any({*columns} <= compared for columns in self._schemes(first, frozenset([port]))) or (
             (first, port) in self._streams.direct_bounds
         )
 
@@ -107,8 +108,13 @@ class PairJoins:
     def _expires(self, port: int) -> bool:
         return self._streams.scans[port].stream.window is not None
 
-    def _schemes(self, port: int) -> list[tuple[int, ...]]:
-        return [use.columns for use in self._lasting if use.port == port]
+    def _schemes(self, port: int, joined: Items) -> list[tuple[int, ...]]:
+        """The schemes of a stream that free rows of what it is joined with."""
+        return [
+            use.columns
+            for use in self._streams.schemes
+            if use.port == port and (use.lasts or (len(joined) == 1 and joined <= {*use.partners}))
+        ]
 
     def _keys(self, joined: Items, port: int) -> list[tuple[tuple[int, Expression], Expression]]:
         """What a join compares: of one of the streams joined so far, and of the one that comes."""

@@ -165,12 +165,18 @@ def _shared(block: Block, classes: ColumnClasses) -> set[int]:
 
 
 def _punctuations(stream: StreamDef) -> Iterable[Offer]:
-    """The punctuations of a stream that never lapse, and its watermark.
+    """The punctuations of a stream that never lapse or whose values begin anew, and its watermark.
 
-    A punctuation that lapses allows matches again later, and a tuple without a window waits for them. Of
-    a stream whose tuples may be deleted at any time the watermark says too little.
+    A punctuation that lapses allows matches again later, and a tuple without a window waits for them; with
+    reused values no tuple from before matches. Of a stream whose tuples may be deleted at any time the
+    watermark says too little.
     """
-    yield from (Offer(frozenset(scheme.columns)) for scheme in stream.schemes if scheme.lifespan is None)
+    since = stream.since
+    for number, scheme in enumerate(stream.schemes):
+        if scheme.reused:
+            yield Offer(frozenset(scheme.columns), frozenset([since[number]]))
+        elif scheme.lifespan is None:
+            yield Offer(frozenset(scheme.columns))
     if stream.window is not None or not stream.retractable:
         yield Offer(frozenset(), frozenset([stream.time]))
 
