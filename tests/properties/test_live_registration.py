@@ -1,36 +1,17 @@
-"""Queries that come and go at random: each reports what a network of its own, fed from its position, would.
-
-The service is run by hand. The fresh one gets only the query, and only the lines that arrived
-after its registration, cut into other micro-batches.
-"""
+"""Queries that come and go at random: each reports what a network of its own would, fed from its position."""
 
 from __future__ import annotations
 
-import json
 import tempfile
-from collections import Counter
-from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.operators.group import dormant_groups
-from seine.runtime.local_host import LocalHost
-from seine.service.folder import ServiceFolder
-from seine.service.service import Service, ServiceOptions
-from seine.service.tail import read_records
+from tests.support.live_stories import STREAMS, Story, line_of, reported_alone
 from tests.support.seeds import seeds
-
-STREAMS = {
-    name: f"CREATE STREAM {name} (k BIGINT, v BIGINT, ts BIGINT) TIMESTAMP BY ts WINDOW {window}"
-    f" FROM '{name}.jsonl';"
-    for name, window in (("s", 8), ("t", 5))
-}
-RELATION = "CREATE RELATION r (k BIGINT, w BIGINT) FROM 'r.jsonl';"
-END = 1000  # a line of this time at the end of every stream makes all before it final
 
 STATELESS = (
     "SELECT v FROM s WHERE v > {c}",
@@ -99,67 +80,6 @@ def test_groups_that_sleep_count_from_their_registration(seed: int, monkeypatch:
         assert sum(woken)
 
 
-@dataclass
-class Life:
-    """A query that was registered: its text, and how many lines of each stream came before it."""
-
-    sql: str
-    before: dict[str, int]
-    dropped: bool = False
-
-
-@dataclass
-class Story:
-    """A service and all that happened to it."""
-
-    folder: Path
-    strategy: Strategy = CONFIGURATIONS["all"]
-    lines: dict[str, list[str]] = field(default_factory=lambda: {name: [] for name in STREAMS})
-    lives: dict[str, Life] = field(default_factory=dict)
-    clock: int = 1
-
-    def __post_init__(self) -> None:
-        for name in STREAMS:
-            (self.folder / f"{name}.jsonl").touch()
-        (self.folder / "r.jsonl").write_text("".join(f'{{"k": {k}, "w": {k * 2}}}\n' for k in range(3)))
-        options = ServiceOptions(buckets=2, depth=3, strategy=self.strategy)
-        self.service = Service(ServiceFolder(str(self.folder / "state")), options)
-        self.host = LocalHost(self.service.deployment)
-        self.register(RELATION + "".join(STREAMS.values()))
-
-    def register(self, text: str) -> None:
-        self.service.registrar.register(text, file="x.sql", folder=str(self.folder))
-
-    def begin(self, sql: str) -> None:
-        name = f"q{len(self.lives)}"
-        self.register(f"CREATE QUERY {name} AS {sql};")
-        self.lives[name] = Life(sql, {stream: len(lines) for stream, lines in self.lines.items()})
-
-    def drop(self, name: str) -> None:
-        self.service.registrar.drop(name)
-        self.lives[name].dropped = True
-
-    def feed(self, stream: str, lines: list[str]) -> None:
-        self.lines[stream] += lines
-        with (self.folder / f"{stream}.jsonl").open("a") as file:
-            file.writelines(lines)
-
-    def run(self) -> None:
-        while self.service.driver.run_some(self.host.run):
-            pass
-
-    def end(self) -> None:
-        for stream in STREAMS:
-            self.feed(stream, [_line(-1, 0, END)])
-        self.run()
-
-    def records(self, name: str) -> Counter[str]:
-        """What a query reported of the time before the end."""
-        page = read_records(self.service.sink.index, name, 0, 1 << 30)
-        parsed = [json.loads(line) for line in page.lines.splitlines()]
-        return Counter(_whole(record) for record in parsed if (record["t_start"] or 0) < END)
-
-
 def _check(rng: Random, pool: tuple[str, ...], strategy: Strategy = CONFIGURATIONS["all"]) -> int:
     """Compare all survivors; the result is how many aggregates were made of finer ones at the end."""
     with tempfile.TemporaryDirectory() as name:
@@ -171,7 +91,7 @@ def _check(rng: Random, pool: tuple[str, ...], strategy: Strategy = CONFIGURATIO
         got = {one: story.records(one) for one in survivors}
         regrouped = sum(node.kind == "regroup" for node in story.service.registrar.network)
         story.service.close()
-        expected = {one: _fresh(story, one) for one in survivors}
+        expected = {one: reported_alone(story, one) for one in survivors}
     for one in survivors:
         life = story.lives[one]
         assert got[one] == expected[one], f"{one}: {life.sql} since {life.before}"
@@ -190,28 +110,6 @@ def _step(story: Story, rng: Random, pool: tuple[str, ...]) -> None:
     else:
         for _ in range(rng.randint(1, 6)):
             story.clock += rng.randint(0, 2)
-            line = _line(rng.randrange(4), rng.randrange(9), story.clock)
+            line = line_of(rng.randrange(4), rng.randrange(9), story.clock)
             story.feed(rng.choice(list(STREAMS)), [line])
         story.run()
-
-
-def _fresh(story: Story, name: str) -> Counter[str]:
-    """What the query reports alone, of the lines that came after its registration."""
-    life = story.lives[name]
-    with tempfile.TemporaryDirectory() as folder:
-        alone = Story(Path(folder))
-        alone.begin(life.sql)
-        for stream, lines in story.lines.items():
-            alone.feed(stream, lines[life.before[stream] :])
-        alone.run()
-        got = alone.records("q0")
-        alone.service.close()
-        return got
-
-
-def _line(key: int, value: int, ts: int) -> str:
-    return json.dumps({"k": key, "v": value, "ts": ts}) + "\n"
-
-
-def _whole(record: dict[str, Any]) -> str:
-    return json.dumps([record["op"], record["t_start"], record["t_end"], record["row"]], sort_keys=True)

@@ -117,6 +117,10 @@ class CatalogChange(CatalogView):
         """Record that a query runs again, its `birth_epoch`, and where in the streams that was."""
         self._set_query(name, paused=False, born=birth_epoch, position=_position_text(position))
 
+    def move_query(self, name: str, birth_epoch: int, position: QueryPosition) -> None:
+        """Record that a query goes on with the rows of another birth, which are equal to its own."""
+        self._set_query(name, born=birth_epoch, position=_position_text(position))
+
     def _set_query(self, name: str, **values: object) -> None:
         statement = update(t.query).where(t.query.c.key == name_key(name)).values(**values)
         if not self._connection.execute(statement).rowcount:

@@ -12,7 +12,8 @@ from seine.algebra.plan import Query, walk
 from seine.algebra.search_plan import Search
 from seine.errors import ScriptError, SeineError, printable
 from seine.frontends.script.script_file import read_script
-from seine.network.network import MOST_TABLES, build_network
+from seine.network.network import build_network
+from seine.network.plan.running_plan import MOST_TABLES
 from seine.network.searches.network_plans import network_plans
 from seine.safety.verdict import Verdict, verdict
 from seine.safety.verdict_story import edges, safety_lines, to_dot

@@ -96,13 +96,14 @@ def status_command(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps({**status, "by_stream": streams}, indent=1, ensure_ascii=False))
         return 0
-    queries, depth = status["queries"], status["depth"]
+    queries, depth, joined = status["queries"], status["depth"], status["joined_births"]
     lines = {
         "folder": status["folder"],
         "process": str(status["process"] or "none: the service is stopped"),
         "network": f"version {status['version']}, {status['nodes']:,} nodes,"
         f" {depth['used']} of {depth['stages']} stages used",
-        "queries": ", ".join(f"{count:,} {state}" for state, count in queries.items()),
+        "queries": ", ".join(f"{count:,} {state}" for state, count in queries.items())
+        + (f"; {joined:,} share groups of queries of another age" if joined else ""),
         "sources": f"{status['streams']:,} streams, {status['relations']:,} relations",
         "entry": f"{status['entry']} delivered, {status['written']} admitted",
         "input": f"{status['input_rows']:,} rows, {status['rows_per_second']:,.0f} rows/s",

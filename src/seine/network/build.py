@@ -24,6 +24,7 @@ from seine.graph.node import Filter, Node
 from seine.network.documents.document_placing import DocumentPlacer
 from seine.network.groups.final_results import place_final, refuse_no_groups, with_arrival
 from seine.network.groups.group_purging import release
+from seine.network.groups.kin_groups import KinGroups
 from seine.network.groups.pipeline_breakers import BreakerRows, PipelineBreakers
 from seine.network.groups.set_operands import in_canonical_order, rows_as_set, with_ordered_columns
 from seine.network.groups.vertical_expansion import Place, Regrouping, RegroupLimits, WantedGrouping
@@ -77,11 +78,13 @@ class Builder:
         left: Set[Place] = frozenset(),
         scopes: SearchScopes | None = None,
         birth_epoch: int = 0,
+        kin: KinGroups | None = None,
     ) -> None:
         """`stages` is how many stages there are, if no others may be opened for speed alone.
 
         Groups at places that are `left` are about to be removed and must not be shared. A search is placed
-        within `scopes`, and counts tuples of the epoch `birth_epoch` and later.
+        within `scopes`, and counts tuples of the epoch `birth_epoch` and later. `kin` are groups of other
+        births, which may go over to those of this query.
         """
         self._site = site
         self._query = query
@@ -98,7 +101,7 @@ class Builder:
         self.regrouping = Regrouping(grouping, limits, estimates)
         self._prefilters = Prefilters(self._placer, strategy, estimates)
         self._joins = JoinPlacer(self._placer, self._prefilters, query, strategy)
-        self._breakers = PipelineBreakers(grouping, self.regrouping)
+        self._breakers = PipelineBreakers(grouping, self.regrouping, kin)
         self._memory = star_limit(query)
         self.joined: list[Nested] = []  # the streams of blocks that punctuations free, as they are joined
 

@@ -2,37 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, TypeVar
-
-from msgspec import Struct
+from typing import TypeVar
 
 from seine.algebra.definitions import StreamDef
 from seine.algebra.document_plan import DocumentQuery
 from seine.algebra.memory_limit import star_limit
-from seine.algebra.plan import Plan, Query, walk
+from seine.algebra.plan import Plan, Query
 from seine.algebra.search_plan import Search
 from seine.errors import Position, SeineError
-from seine.graph.claims import Claim, TagIdentity, claimed_nodes
+from seine.graph.claims import Claim, claimed_nodes
 from seine.graph.node import Node
 from seine.graph.node_kinds import node_to_json
-from seine.graph.parameter_table import ParameterTable, TableRecord
-from seine.graph.snapshot import NetworkChange, RowChange, Snapshot
+from seine.graph.parameter_table import ParameterTable
+from seine.graph.snapshot import NetworkChange, RowChange
 from seine.graph.state_place import Holding
+from seine.graph.topological import topological
 from seine.network.build import Builder
+from seine.network.groups.equal_groups import (
+    birthless_identity,
+    claimed_places,
+    delivered_place,
+    wants_smaller,
+)
+from seine.network.groups.kin_groups import KinGroups
 from seine.network.groups.rerouting import UnstartedQuery, abandoned_groups, finest_first
 from seine.network.groups.vertical_expansion import Place
 from seine.network.joins.stream_placing import place_stream
-from seine.network.plan.birth import restrict_to_arrivals, scan_since, with_arrival
+from seine.network.network_record import NetworkRecord
+from seine.network.plan.birth import scan_since, with_arrival
 from seine.network.plan.output_form import form_of
 from seine.network.plan.purge_options import strategy_of
+from seine.network.plan.running_plan import running_plan
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.network.searches.network_plans import network_plans
 from seine.network.searches.schema_change import SchemaChange
 from seine.network.searches.search_scopes import SearchScopes
-from seine.network.site.node_memo import NodeMemo
+from seine.network.site.node_memo import NodeMemo, NotStandingError
 from seine.network.site.placing import Placer
 from seine.network.state_places import state_places
 from seine.operators.kinds import KINDS
@@ -45,7 +54,6 @@ from seine.optimizer.plain_block import plain_block
 from seine.safety.states.freeing import emits_all_ends
 from seine.safety.verdict_story import Nested
 
-MOST_TABLES = 400  # streams and relations of one query that runs
 WATCH = ""  # claims for streams; no query has an empty name
 
 Key = TypeVar("Key")
@@ -60,24 +68,6 @@ class AddedQuery:
     shared: tuple[int, ...]
     plan: Plan
     blocks: Blocks
-
-
-class NetworkRecord(Struct, frozen=True):
-    """A network as it is kept: its nodes in their JSON form, its tables, and who claims what."""
-
-    version: int
-    live: bool
-    next_id: int
-    nodes: list[dict[str, Any]]
-    tables: dict[int, TableRecord]
-    tags: dict[int, TagIdentity]
-    queries: dict[str, list[Claim]]
-    watched: dict[str, list[Claim]]
-
-    def snapshot(self) -> Snapshot:
-        """What the running pipeline sees of it."""
-        nodes = {node.id: node for node in map(KINDS.read, self.nodes)}
-        return Snapshot(nodes, {i: ParameterTable.of(table) for i, table in self.tables.items()})
 
 
 class Network:
@@ -100,6 +90,7 @@ class Network:
         self._site = NodeMemo()
         self._touched_queries: dict[str, None] = {}
         self._touched_streams: dict[str, None] = {}
+        self._kin: KinGroups | None = None  # made when first needed
         self._fresh: dict[str, UnstartedQuery] = {}  # the queries with groups that have not run
 
     @property
@@ -125,7 +116,8 @@ class Network:
             raise SeineError(f"there is already a query {query.name!r}", hint="DROP QUERY it first")
         first = self._site.next_id
         scopes = self._scopes()
-        builder = self._builder(query, scopes=scopes, birth_epoch=birth_epoch, replayed=replayed)
+        kin = self._kin_groups() if self.live and not replayed else None
+        builder = self._builder(query, scopes=scopes, birth_epoch=birth_epoch, replayed=replayed, kin=kin)
         self._site.begin()
         try:
             plan = self._delivered(builder, query, birth_epoch)
@@ -136,6 +128,7 @@ class Network:
             self._site.end()
         except BaseException as error:  # it may have stopped anywhere
             scopes.undo()
+            self._kin = None  # it may know of what is undone
             if self._site.next_id > first or builder.claims:
                 self._site = self._site.without(query.name, first, self._claims())
             self._site.end()
@@ -148,7 +141,62 @@ class Network:
         self._touched_streams.update(dict.fromkeys(scopes.touched))
         if grouped and not replayed:
             self._fresh[query.name] = UnstartedQuery(query, birth_epoch, grouped)
+            if kin is not None:
+                kin.enter_delivered(self._site, claims, grouped)
         return addition
+
+    def move(self, query: Query, birth_epoch: int, beside: str) -> bool:
+        """Let a query go on with the rows that another birth has, if all of it stands; whether it does.
+
+        Who calls it knows that every tuple of the epochs between both births has expired, and that whatever
+        changed before that has been emitted: then the rows are equal from now on. The query `beside` which
+        it comes has had them for so long.
+        """
+        name, site = query.name, self._site
+        builder = self._standing(query, birth_epoch)
+        if builder is None:
+            return False
+        claims = builder.claims
+        before, after = delivered_place(site, self.queries[name]), delivered_place(site, claims)
+        if before is None or after is None:
+            fits = False
+        else:
+            fits = before[0] == after[0] or not wants_smaller(site, after[0], claims, self.queries[beside])
+        if not fits or Counter(claims) == Counter(self.queries[name]):
+            site.release(claims, name)
+            return False
+        site.release(self.queries[name], name)
+        self.queries[name] = claims
+        self._touched_queries[name] = None
+        self._kin_groups().enter_delivered(site, claims, builder.grouped)
+        return True
+
+    def _standing(self, query: Query, birth_epoch: int) -> Builder | None:
+        """A query of another birth, built of what stands; None if it needs anything new."""
+        builder = self._builder(query, birth_epoch=birth_epoch)
+        self._site.closed = True
+        try:
+            self._delivered(builder, query, birth_epoch)
+        except NotStandingError:
+            self._site.release(builder.claims, query.name)
+            return None
+        finally:
+            self._site.closed = False
+        return builder
+
+    def equal_groups(self, name: str) -> list[Hashable]:
+        """What identifies the groups of a query, whatever its birth: first those that it delivers.
+
+        None if it delivers no groups as they are; others are those that its own are made of, or that it keeps
+        for other queries.
+        """
+        places = claimed_places(self._site, self.queries[name])
+        return [birthless_identity(self._site, place) for place in places]
+
+    def _kin_groups(self) -> KinGroups:
+        if self._kin is None:
+            self._kin = KinGroups.standing(self._site)
+        return self._kin
 
     def _builder(
         self,
@@ -157,18 +205,19 @@ class Network:
         scopes: SearchScopes | None = None,
         birth_epoch: int = 0,
         replayed: bool = False,
+        kin: KinGroups | None = None,
     ) -> Builder:
         stages, since = (self.stages, birth_epoch) if self.live else (None, 0)
         strategy = replace(self.strategy, share=False, replayed=True) if replayed else self.strategy
         strategy = strategy_of(query, strategy)
-        return Builder(self._site, query, strategy, self.estimates, stages, left, scopes, since)
+        return Builder(self._site, query, strategy, self.estimates, stages, left, scopes, since, kin)
 
     def _reroute(self) -> None:
         """Build those queries anew whose groups can be made of finer ones that came after; none has run."""
         left: set[Place] = set()
         for name in finest_first(self._fresh):
             grouper = self._fresh[name]
-            builder = self._builder(grouper.query, left)
+            builder = self._builder(grouper.query, left, kin=self._kin)
             places = abandoned_groups(self._site, builder.regrouping, grouper, self._fresh)
             if places:
                 left.update(places)
@@ -410,34 +459,6 @@ class Network:
 def _deliver(builder: Builder, query: Query, plan: Plan) -> None:
     form = form_of(query)
     builder.deliver(plan, form, form.changelog and not emits_all_ends(plan))
-
-
-def running_plan(query: Query, birth_epoch: int | None, estimates: Estimates | None) -> Plan:
-    """The plan as which a query runs: counted from `birth_epoch` on, unless that is None, and optimised.
-
-    A query that is limited by memory runs as it is written: what it gives up is for its own words to decide.
-    """
-    if sum(not part.inputs for part in walk(query.plan)) > MOST_TABLES:
-        message = f"query {query.name!r} reads more than {MOST_TABLES} streams and relations"
-        raise SeineError(message, hint="it can be checked, but not run: split it")
-    if isinstance(query.plan, Search):
-        return query.plan
-    plan = query.plan if birth_epoch is None else restrict_to_arrivals(query.plan, birth_epoch)
-    return plan if star_limit(query) is not None else optimise(plan, estimates=estimates)
-
-
-def topological(nodes: dict[int, Node]) -> list[int]:
-    """The ids of nodes, inputs before what reads them and else ascending."""
-    order: dict[int, None] = {}
-    for start in sorted(nodes):
-        waiting = [start]
-        while waiting:
-            missing = [i for i in nodes[waiting[-1]].inputs if i not in order]
-            if missing:
-                waiting += reversed(missing)
-            else:
-                order[waiting.pop()] = None
-    return list(order)
 
 
 def _update(known: dict[Key, Value], changed: Mapping[Key, Value | None]) -> None:

@@ -70,6 +70,9 @@ class StatusAnswer(TypedDict):
     relations: int
     queries: QueryCounts
     nodes: int
+    joined_births: Annotated[
+        int, Field(description="queries that go on with the groups of queries of another age")
+    ]
     depth: StageCounts
     retained: Annotated[RetainedAnswer | None, Field(description="null without --retain")]
 

@@ -49,6 +49,20 @@ def enter(
             enter_nodes(change, after.version, network or NetworkChange(), before.nodes, after.nodes)
 
 
+def enter_moves(
+    catalog: Catalog,
+    before: ServiceView,
+    after: ServiceView,
+    moved: Iterable[str],
+    network: NetworkChange,
+) -> None:
+    """Record the births with which queries go on, by key, and what that made of the network."""
+    with catalog.change() as change:
+        for now in map(after.registered.__getitem__, moved):
+            change.move_query(now.query.name, now.birth_epoch, now.position)
+        enter_nodes(change, after.version, network, before.nodes, after.nodes)
+
+
 def _drop(change: CatalogChange, edit: Edit, before: ServiceView, after: ServiceView) -> None:
     for key in sorted(edit.go):
         change.drop_query(before.registered[key].query.name)

@@ -11,10 +11,12 @@ out from these when they ask: nothing is rendered for a view that nobody reads.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Literal, TypeVar
+
+from msgspec import structs
 
 from seine.algebra.plan import Query
 from seine.catalog import QueryPosition
@@ -22,6 +24,7 @@ from seine.errors import SeineError
 from seine.frontends.script.script import Declarations
 from seine.graph.node import Node
 from seine.graph.state_place import Holding
+from seine.network.network import Network
 from seine.network.state_places import state_places
 from seine.network.stream_components import stream_components
 from seine.operators.limited.limited_node import LimitedNode
@@ -110,6 +113,27 @@ class ServiceView:
     def limited_node(self, registered: RegisteredQuery) -> int | None:
         """The join of a query that is limited by memory."""
         return next((i for i in registered.nodes if isinstance(self.nodes[i], LimitedNode)), None)
+
+    def moved(self, births: Mapping[str, int], network: Network) -> ServiceView:
+        """The view after queries, by key, have gone over to the groups of other births."""
+        registered = self.registered.copy()
+        for key, birth_epoch in births.items():
+            one = registered[key]
+            joined = one.position.joined or one.birth_epoch != birth_epoch
+            registered[key] = replace(
+                one,
+                birth_epoch=birth_epoch,
+                position=structs.replace(one.position, joined=joined),
+                nodes=network.used_nodes(one.query.name),
+            )
+        return replace(
+            self,
+            registered=MappingProxyType(registered),
+            version=network.version,
+            nodes=frozen(network.nodes),
+            next_id=network.next_id,
+            depth=network.depth,
+        )
 
     def users(self, node: int) -> tuple[str, ...]:
         """The names of queries that use a node, at most `MOST_USERS` of them, in order of registration."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
 from dataclasses import dataclass, replace
 from threading import Lock
@@ -30,8 +30,9 @@ from seine.intake.admission import Letter
 from seine.intake.feed import StreamFeed
 from seine.intake.intake import Intake
 from seine.intake.retained_entries import RetainedEntries
-from seine.network.network import Network, running_plan
+from seine.network.network import Network
 from seine.network.plan.output_form import limit_of
+from seine.network.plan.running_plan import running_plan
 from seine.network.searches.schema_change import SchemaChange
 from seine.optimizer.block import Blocks
 from seine.rare_collections import rare_collections
@@ -43,7 +44,7 @@ from seine.runtime.output.overwriting import refuse_overwriting
 from seine.runtime.output.sink import Sink
 from seine.safety.read_statements import read_statements
 from seine.service.answers import MOST_QUERIES
-from seine.service.commit_edit import enter
+from seine.service.commit_edit import enter, enter_moves
 from seine.service.edit import (
     Edit,
     edit_of_drop,
@@ -56,6 +57,7 @@ from seine.service.folder import ServiceFolder
 from seine.service.indexing import placements
 from seine.service.opened_feeds import OpenedFeeds
 from seine.service.outcome import Computed, Outcome
+from seine.service.pipeline_depth import TooDeepError, planned_depth, refuse_deep
 from seine.service.published_state import Publisher
 from seine.service.published_view import RegisteredQuery, ServiceView, frozen
 from seine.service.query_history import history_of, refuse_history, starts_of, with_history
@@ -63,11 +65,11 @@ from seine.service.related import Related, related
 from seine.service.relation_following import RelationFollowing
 from seine.service.relation_reads import NeededRelations, RelationReads
 from seine.service.restore import RelationsInUse, relations_of
+from seine.service.settled_births import SettledBirths
 from seine.service.stream_positions import StreamPositions
 
 _logger = logging.getLogger(__name__)
 
-MOST_DEPTH = 24  # a stage costs time in every micro-batch, however small
 _MOST_LOGGED_NAMES = 5  # of queries that begin or end in one change
 _LONG_SCRIPT = (
     1 << 17
@@ -105,21 +107,46 @@ class Registrar:
         self._turn = turn
         self._one_at_a_time = Lock()
         self._following = RelationFollowing(catalog, deployment, notice)
+        self._settled = SettledBirths()
+        self._settled.begin(self.view.registered.values(), self.view.nodes)
 
-    def follow_relations(self) -> None:
-        """Take in what has changed in relations that are followed, for the entry that comes next.
+    def prepare_entry(self) -> None:
+        """Take in what has changed in relations that are followed, for the entry that comes next, and let
+        queries that have settled share what is equal to theirs.
 
         Who calls it keeps lines from being admitted, for which a change that makes the pipeline deeper waits:
         so it does not wait long for its turn, and an entry later will do.
         """
-        if not self._following.followed(self.view, self.relations):
+        followed = self._following.followed(self.view, self.relations)
+        if not followed and not self._settled.is_due(self._deployment.journal.last()):
             return
         if not self._one_at_a_time.acquire(timeout=_MOST_SECONDS_FOR_A_TURN):
             return
         try:
-            self._renew_relations()
+            if followed:
+                self._renew_relations()
+            self._join_settled()
         finally:
             self._one_at_a_time.release()
+
+    def _join_settled(self) -> None:
+        """Let queries go on with groups of other births where these are equal; see `settled_births`."""
+        last = self._deployment.journal.last()
+        with ExitStack() as undo:
+            undo.callback(self._restore_network)
+            moved = self._settled.join(self.view, self.network, last)
+            change = self.network.take_change()
+            if change is not None:
+                streams = self.view.declared.streams.values()
+                self._deployment.versions.extend(self.network, change, streams, self.relations.tuples, [])
+                with self._turn:
+                    after = self.view.moved(moved, self.network)
+                    enter_moves(self._catalog, self.view, after, moved, change)
+                    self.view = after
+                    self._publisher.publish_view(after)
+                extra = {"version": after.version, "queries": _shown([*moved])}
+                _logger.info("queries share groups of other births", extra=extra)
+            undo.pop_all()
 
     def _renew_relations(self) -> None:
         with ExitStack() as undo:
@@ -262,7 +289,7 @@ class Registrar:
     def _carry_out(self, edit: Edit, reads: RelationReads, opened: OpenedFeeds) -> Outcome:
         try:
             return self._try(edit, reads, opened)
-        except _TooDeep as refusal:
+        except TooDeepError as refusal:
             _logger.info("the pipeline gets more stages", extra={"stages": refusal.depth})
             self._intake.hand_over(refusal.depth)
             return self._try(edit, reads, opened)
@@ -365,9 +392,9 @@ class Registrar:
             computes[query.name] = placements(query.name, added.plan, added.blocks)
         if any(query.plan.follows_schema for query in begin.values()):
             network.follow_schema(schema)
-        _refuse_deep(network, begin.values())
+        refuse_deep(network, begin.values())
         if network.depth > planned_depth(self._deployment):
-            raise _TooDeep(network.depth)
+            raise TooDeepError(network.depth)
         return computes
 
     def _schema(self, edit: Edit, epoch: int) -> SchemaChange:
@@ -404,6 +431,7 @@ class Registrar:
         entered = [one for placed in computes.values() for one in placed]
         enter(self._catalog, edit, view, after, entered, planned.change)
         self.view, self.relations = after, planned.relations
+        self._settled.begin(begun.values(), after.nodes)
         self._publisher.publish_view(after)
         self._intake.change(feeds, leaving)
         limits = {query.name: limit_of(query) for query in begin.values()}
@@ -462,27 +490,3 @@ def _shown(queries: list[str]) -> str:
     """
     more = len(queries) - _MOST_LOGGED_NAMES
     return ", ".join(queries[:_MOST_LOGGED_NAMES]) + (f" and {more:,} more" if more > 0 else "")
-
-
-class _TooDeep(Exception):
-    """The pipeline must get more stages before this can be."""
-
-    def __init__(self, depth: int) -> None:
-        super().__init__(depth)
-        self.depth = depth
-
-
-def planned_depth(deployment: Deployment) -> int:
-    """The stages that the pipeline has, or will have when it gets to the last entry."""
-    waiting = [entry.handover for entry in deployment.journal.entries()]
-    depth = deployment.settings.depth  # read last: entries that are gone left their mark here
-    return max([depth, *waiting])
-
-
-def _refuse_deep(network: Network, queries: Iterable[Query]) -> None:
-    if network.depth > MOST_DEPTH:
-        query = max(queries, key=lambda query: max(node.stage for node in network.beneath(query.name)))
-        raise SeineError(
-            f"query {query.name} needs {network.depth} stages above one another; the most is {MOST_DEPTH}",
-            hint="split it",
-        )

@@ -37,10 +37,11 @@ from seine.service.answers import (
 from seine.service.dead_letters import read_dead_letters
 from seine.service.figures import FigureTaker
 from seine.service.folder import ServiceFolder
+from seine.service.pipeline_depth import planned_depth
 from seine.service.published_state import PublishedState, Publisher
 from seine.service.published_view import ServiceView
 from seine.service.query_history import pending_replays
-from seine.service.registrar import Registrar, planned_depth
+from seine.service.registrar import Registrar
 from seine.service.restore import restore
 from seine.service.stream_answer import stream_answer
 from seine.service.waiting_queries import waits_for
@@ -176,7 +177,7 @@ class Service:
             components=lambda: self.registrar.view.stream_components,
             lead=options.lead,
             refuse=False,  # what was registered once must not keep everybody from starting
-            before_entry=self.registrar.follow_relations,
+            before_entry=self.registrar.prepare_entry,
             replays=self._replays,
         )
 
@@ -236,6 +237,7 @@ class Service:
                 "failed": failed,
             },
             "nodes": len(view.nodes),
+            "joined_births": sum(one.position.joined for one in view.registered.values() if not one.paused),
             "depth": {"used": view.depth, "stages": self.deployment.settings.depth},
             "retained": self._retained_answer(),
         }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from seine.algebra.plan import Query, Scan, walk
 from seine.catalog import QueryPosition
@@ -12,11 +12,15 @@ from seine.intake.journal import Journal
 
 @dataclass(frozen=True)
 class StreamPositions:
-    """The next entry, the number of the next arrival of each stream, and the length of the results."""
+    """The next entry, the number of the next arrival of each stream, and the length of the results.
+
+    `latest` has for each stream a timestamp that no tuple so far has exceeded; none if there was no tuple.
+    """
 
     entry: int
     arrivals: Mapping[str, int]
     results: int
+    latest: Mapping[str, int] = field(default_factory=dict)
 
     @staticmethod
     def next(journal: Journal, results: int) -> StreamPositions:
@@ -24,12 +28,15 @@ class StreamPositions:
         if last is None:
             return StreamPositions(0, {}, results)
         arrivals = {name: state.admission.arrivals for name, state in last.intake.streams.items()}
-        return StreamPositions(last.number + 1, arrivals, results)
+        now, domains = last.clock.now, last.clock.domains
+        latest = {name: now[domains[name]] for name in last.clock.watermarks if domains[name] in now}
+        return StreamPositions(last.number + 1, arrivals, results, latest)
 
     def of(self, query: Query) -> QueryPosition:
         """The position of a query that begins here."""
         streams = {scan.stream.name: self.arrivals.get(scan.stream.name, 0) for scan in _scans(query)}
-        return QueryPosition(self.entry, self.results, streams)
+        latest = {name: self.latest[name] for name in streams if name in self.latest}
+        return QueryPosition(self.entry, self.results, streams, latest)
 
 
 def _scans(query: Query) -> list[Scan]:

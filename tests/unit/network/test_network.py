@@ -29,7 +29,9 @@ from seine.algebra.types import BIGINT, DOUBLE
 from seine.errors import SeineError
 from seine.graph.node import Filter, FilteringNode, Node
 from seine.graph.parameter_table import ParameterTable
-from seine.network.network import MOST_TABLES, Network, NetworkRecord, build_network
+from seine.network.network import Network, build_network
+from seine.network.network_record import NetworkRecord
+from seine.network.plan.running_plan import MOST_TABLES
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.operators.group.aggregate_node import AggregateNode
 from seine.operators.group.changelog_node import ChangelogNode

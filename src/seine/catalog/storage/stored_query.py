@@ -15,12 +15,16 @@ class QueryPosition(Struct, frozen=True):
     """Where in the streams a query was registered.
 
     `entry` is the first journal entry that counts for it, `results` the length of the results at that moment,
-    and `streams` has, of each stream that it reads, the number of the next arrival.
+    and `streams` has, of each stream that it reads, the number of the next arrival. `latest` has for
+    each of them a timestamp that no tuple before exceeded, unless there was no tuple; it is None if unknown.
+    `joined` says that it goes on with the groups of a query that was registered elsewhere.
     """
 
     entry: int
     results: int
     streams: dict[str, int]
+    latest: dict[str, int] | None = None
+    joined: bool = False
 
 
 class StoredQuery(Struct, frozen=True):

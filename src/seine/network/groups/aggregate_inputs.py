@@ -9,7 +9,7 @@ from seine.algebra.expressions import Expression, Literal
 from seine.algebra.plan import AggregateCall
 from seine.algebra.types import BIGINT
 from seine.graph.node import Filter
-from seine.network.groups.partial_aggregates import over_fan, over_input, with_expressions
+from seine.network.groups.partial_aggregates import over_fan, over_input, tag_of_groups, with_expressions
 from seine.network.groups.vertical_expansion import WantedGrouping
 from seine.network.plan.block_conditions import Shaped
 from seine.network.site.placing import UNPLACED, BlockRows, Placer, columns_of_types, port_of
@@ -34,6 +34,10 @@ class AggregateInput(Protocol):
 
     def expanded(self, node: AggregateNode, missing: Sequence[AggregateCall]) -> AggregateNode:
         """The node with further functions; what it had stays where it is."""
+        ...
+
+    def has_groups(self, node: AggregateNode) -> bool:
+        """Whether an aggregate of that signature has groups of these very rows."""
         ...
 
     def claim(self, node: AggregateNode) -> int | None:
@@ -101,6 +105,10 @@ class FromRows:
             types=results,
             out=tuple(range(len(results))),
         )
+
+    def has_groups(self, node: AggregateNode) -> bool:
+        constants = self._wanted.shape.constants
+        return not self._wanted.tagged or tag_of_groups(self._site, node, constants) is not None
 
     def claim(self, node: AggregateNode) -> int | None:
         return self._placer.claim_breaker(node, [self._wanted.shape.constants], self._wanted.tagged)

@@ -2,7 +2,8 @@
 
 Queries that differ in constants share a pipeline breaker: the rows of each have a tag of its own there.
 Aggregates of the same rows by the same keys are one node with all functions that a
-query asks for; a node that has run cannot learn another function, so then there is a further one.
+query asks for; a node that has run cannot learn another function, so then there is a further one, with the
+functions of both, to which the older queries go over in time (`kin_groups.py`).
 
 Cites: ARGUS 5.3 (horizontal expansion), 5.4 (set operators)
 """
@@ -14,13 +15,16 @@ from dataclasses import dataclass, replace
 from itertools import count
 
 from seine.algebra.expressions import Call, Column, Expression, Literal, substitute
-from seine.algebra.plan import Aggregate, Scan, walk
+from seine.algebra.plan import Aggregate, AggregateCall, Scan, walk
 from seine.algebra.search_plan import Top
 from seine.algebra.types import BIGINT, BOOLEAN, Type
 from seine.graph.node import Node, Port
 from seine.network.groups.aggregate_inputs import TAG_VALUE, AggregateInput, FromRows, fan_of
+from seine.network.groups.kin_groups import KinGroups, coarser_kin, finest_of, with_functions_of
+from seine.network.groups.partial_aggregates import group_keys
 from seine.network.groups.vertical_expansion import FromFiner, Regrouping, WantedGrouping
 from seine.network.plan.block_conditions import split_constants
+from seine.network.site.node_memo import NotStandingError
 from seine.network.site.placing import BlockRows, Placer, columns_of_types, port_of
 from seine.operators.group.aggregate_node import AggregateNode
 from seine.operators.group.breaker_node import breaker_signature
@@ -57,7 +61,9 @@ class BreakerRows:
 class PipelineBreakers:
     """Places the pipeline breakers of one query."""
 
-    def __init__(self, placer: Placer, regrouping: Regrouping) -> None:
+    def __init__(self, placer: Placer, regrouping: Regrouping, kin: KinGroups | None = None) -> None:
+        """`kin` are the groups of other births, if queries may come to share these."""
+        self._kin = kin
         self.grouped: list[tuple[WantedGrouping, int]] = []  # groupings, and the ids of their aggregates
         self._placer = placer
         self._site = placer.site
@@ -83,12 +89,13 @@ class PipelineBreakers:
             {scan.stream.name: scan.stream for scan in walk(plan) if isinstance(scan, Scan)}.values()
         )
         wanted = WantedGrouping(rows.node, shape, keys, tuple(calls), bool(keys), streams, lasting)
-        finer = self._regrouping.finer(wanted)
-        feeding: AggregateInput = (
-            FromRows(self._placer, wanted) if finer is None else FromFiner(self._placer, wanted, finer)
-        )
-        node = self._aggregate_node(wanted, feeding, expandable)
+        kin = self._kin.of(self._site, wanted, self._placer.owner) if self._kin and expandable else []
+        if self._site.closed:
+            node, feeding = self._standing_aggregate(wanted, expandable)
+        else:
+            node, feeding = self._placed_aggregate(wanted, expandable, kin)
         tag = feeding.claim(node)
+        self._keep_coarser(wanted, node, kin)
         self.grouped.append((wanted, node.id))
         first = len(node.ports[0].key)
         over = [feeding.over(node, call) for call in calls]
@@ -96,23 +103,85 @@ class PipelineBreakers:
         by = [int(wanted.tagged) + keys.index(key) for key in given]
         return BreakerRows(node, tag, (*by, *results))
 
+    def _placed_aggregate(
+        self, wanted: WantedGrouping, expandable: bool, kin: Sequence[AggregateNode]
+    ) -> tuple[AggregateNode, AggregateInput]:
+        """A node with these groups, found or built, to which kin of other births can go over."""
+        wanted = with_functions_of(self._site, wanted, kin)
+        finer = self._regrouping.finer(wanted, kin)
+        if finer is None:
+            feeding: AggregateInput = FromRows(self._placer, wanted)
+        else:
+            if finer.tag is None:
+                tag = self._placer.claim_breaker(finer.node, [wanted.shape.constants], True)
+                finer = replace(finer, tag=tag)
+            feeding = FromFiner(self._placer, wanted, finer)
+        return self._aggregate_node(wanted, feeding, expandable), feeding
+
+    def _keep_coarser(
+        self, wanted: WantedGrouping, node: AggregateNode, kin: Sequence[AggregateNode]
+    ) -> None:
+        """Have the coarser groups of kin, too, made of the groups that these are made of or have."""
+        finest = finest_of(self._site, node)
+        for coarse in coarser_kin(self._site, wanted, kin):
+            fine = self._site.nodes[finest.id]
+            assert isinstance(fine, AggregateNode)
+            finer = self._regrouping.serving(coarse, fine, group_keys(self._site, fine))
+            if finer is not None and self._kin is not None:
+                feeding = FromFiner(self._placer, coarse, finer)
+                kept = self._aggregate_node(coarse, feeding, True)
+                feeding.claim(kept)
+                self._kin.enter(self._site, coarse, kept)
+
     def _aggregate_node(
         self, wanted: WantedGrouping, feeding: AggregateInput, expandable: bool
     ) -> AggregateNode:
         """A node with these groups that has these functions, or can still get them."""
-        for number in count():
-            generation = number if expandable else -1 - number
-            identity = feeding.identity(generation)
-            node = self._site.find(identity)
-            if node is None:
-                return feeding.new(wanted.calls, generation, identity)
-            assert isinstance(node, AggregateNode)
-            missing = [call for call in wanted.calls if feeding.over(node, call) not in node.calls]
+        for node in self._generations(wanted, feeding, expandable):
+            missing = _missing(wanted, feeding, node)
             if not missing and (expandable or len(set(wanted.calls)) == len(node.calls)):
                 return node
             if expandable and self._site.is_new(node.id):
                 return feeding.expanded(node, missing)
-        raise AssertionError("there is always a next generation")
+        generations = (number if expandable else -1 - number for number in count())
+        free = next(one for one in generations if self._site.find(feeding.identity(one)) is None)
+        return feeding.new(wanted.calls, free, feeding.identity(free))
+
+    def _standing_aggregate(
+        self, wanted: WantedGrouping, expandable: bool
+    ) -> tuple[AggregateNode, AggregateInput]:
+        """A node that has these very groups already, with these functions, made of whatever it is."""
+        finer = self._regrouping.all_finer(wanted)
+        inputs: list[AggregateInput] = [FromFiner(self._placer, wanted, one) for one in finer]
+        inputs.append(FromRows(self._placer, wanted))
+        standing = [
+            (node, feeding)
+            for feeding in inputs
+            for node in self._generations(wanted, feeding, expandable)
+            if (expandable or len(set(wanted.calls)) == len(node.calls))
+            and not _missing(wanted, feeding, node)
+            and feeding.has_groups(node)
+        ]
+        if not standing:
+            raise NotStandingError("an aggregate")
+        # Of finer groups at best, else where most others can come, too.
+        return max(standing, key=lambda one: (one[0].regroups, len(one[0].calls)))
+
+    def _generations(
+        self, wanted: WantedGrouping, feeding: AggregateInput, expandable: bool
+    ) -> list[AggregateNode]:
+        """The nodes with these groups, whatever their functions, those with fixed ones apart; the first is
+        the oldest.
+        """
+        alike = [
+            node
+            for node, keys in self._site.family(self._regrouping.rows(wanted))
+            if {*keys} == {*wanted.keys}
+            and isinstance(node, AggregateNode)
+            and (node.generation >= 0) == expandable
+            and feeding.identity(node.generation) == node.signature(self._site)
+        ]
+        return sorted(alike, key=lambda node: abs(node.generation))
 
     # ---- set operators
 
@@ -185,3 +254,8 @@ class PipelineBreakers:
             node = self._site.insert(replace(breaker, ports=ports), identity)
         tag = self._placer.claim_breaker(node, constants, True)
         return BreakerRows(node, tag, tuple(range(1, len(node.types))))
+
+
+def _missing(wanted: WantedGrouping, feeding: AggregateInput, node: AggregateNode) -> list[AggregateCall]:
+    """The functions that a node with the same groups does not have."""
+    return [call for call in wanted.calls if feeding.over(node, call) not in node.calls]

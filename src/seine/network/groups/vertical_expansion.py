@@ -57,10 +57,13 @@ class WantedGrouping:
 
 @dataclass(frozen=True)
 class FinerAggregate:
-    """An aggregate of the same rows, the tag of these there, and the coarser keys over its rows."""
+    """An aggregate of the same rows, the tag of these there, and the coarser keys over its rows.
+
+    Without a tag it has these rows of another birth only.
+    """
 
     node: AggregateNode
-    tag: int
+    tag: int | None
     by: tuple[Expression, ...]
 
 
@@ -87,16 +90,18 @@ class Regrouping:
         self._limits = limits
         self._estimates = estimates
 
-    def finer(self, wanted: WantedGrouping) -> FinerAggregate | None:
+    def finer(self, wanted: WantedGrouping, kin: Sequence[Node] = ()) -> FinerAggregate | None:
         """The best of the aggregates that can serve: in a stage that is there, with the fewest groups."""
-        if not self._limits.share or _are_freed(wanted.streams):
-            return None
+        return next(iter(self.all_finer(wanted, kin)), None)
+
+    def all_finer(self, wanted: WantedGrouping, kin: Sequence[Node] = ()) -> list[FinerAggregate]:
+        """The aggregates that can serve, the best first; kin has the rows of another birth, at least."""
         candidates = [
             (self._rank(wanted, node, keys), node.id, finer)
             for node, keys in self._groupings(self.rows(wanted))
-            if (finer := self._serving(wanted, node, keys)) is not None
+            if (finer := self.serving(wanted, node, keys, node in kin)) is not None
         ]
-        return min(candidates, key=lambda one: one[:2])[2] if candidates else None
+        return [finer for *_, finer in sorted(candidates, key=lambda one: (one[2].tag is None, *one[:2]))]
 
     def _groupings(self, rows: Signature) -> Iterator[tuple[AggregateNode, tuple[Expression, ...]]]:
         """The aggregates of the same rows, and their keys over these."""
@@ -109,16 +114,25 @@ class Regrouping:
         shape = wanted.shape
         return rows_signature(wanted.below.id, shape.shape, shape.others, self._placer.owner)
 
-    def _serving(
-        self, wanted: WantedGrouping, node: AggregateNode, keys: tuple[Expression, ...]
+    def serving(
+        self,
+        wanted: WantedGrouping,
+        node: AggregateNode,
+        keys: tuple[Expression, ...],
+        is_kin: bool = False,
     ) -> FinerAggregate | None:
+        """An aggregate by these keys as one that a grouping is made of, if it can be."""
+        if not self._limits.share or _are_freed(wanted.streams):
+            return None
         if not keys or {*keys} == {*wanted.keys}:
             return None
         by = [over_keys(key, keys) for key in wanted.keys]
         tag = tag_of_groups(self._site, node, wanted.shape.constants)
-        if tag is None or None in by or (node.id, tag) in self._limits.left:
+        if (tag is None and (not is_kin or node.regroups)) or None in by:
             return None
-        if not self._pays(wanted, node, keys):
+        if (node.id, tag) in self._limits.left:
+            return None
+        if not (self._site.closed or self._pays(wanted, node, keys)):
             return None
         if not all(can_tell(self._site, node, keys, call) for call in wanted.calls):
             return None
@@ -164,11 +178,12 @@ class FromFiner:
         self._placer = placer
         self._site = placer.site
         self._wanted = wanted
-        self._finer = finer
+        assert finer.tag is not None
+        self._finer, self._tag = finer, finer.tag
         self._key = (Column(0, BIGINT), *finer.by) if wanted.tagged else ()
 
     def identity(self, generation: int) -> Hashable:
-        tag = None if self._wanted.tagged else self._finer.tag
+        tag = None if self._wanted.tagged else self._tag
         return regroup_signature(self._finer.node.id, self._key, tag, self._placer.owner, generation)
 
     def over(self, node: AggregateNode, call: AggregateCall) -> AggregateCall | None:
@@ -202,11 +217,15 @@ class FromFiner:
         results = (*node.types, *(call.type for call in more))
         return self._site.connect(node, calls=calls, types=results, out=tuple(range(len(results))))
 
+    def has_groups(self, node: AggregateNode) -> bool:
+        constants = self._wanted.shape.constants
+        return not self._wanted.tagged or tag_of_groups(self._site, node, constants) is not None
+
     def claim(self, node: AggregateNode) -> int | None:
         """Claim what it is made of, down to the rows, and the tag's parts."""
         self._claim_groups(self._finer.node)
         self._claim_regrouped(node)
-        return self._finer.tag if self._wanted.tagged else None
+        return self._tag if self._wanted.tagged else None
 
     def _claim_groups(self, node: AggregateNode) -> None:
         if node.regroups:
@@ -218,7 +237,7 @@ class FromFiner:
     def _claim_regrouped(self, node: AggregateNode) -> None:
         regroup = node.inputs[0]
         self._placer.claim_node(regroup)
-        tag = Call("eq", (Column(0, BIGINT), Literal(self._finer.tag, BIGINT)), BOOLEAN)
+        tag = Call("eq", (Column(0, BIGINT), Literal(self._tag, BIGINT)), BOOLEAN)
         self._placer.claim_filter(regroup, [tag])
         self._placer.claim_node(node.id)
 

@@ -21,6 +21,10 @@ NO_TABLE = 0  # tables are numbered from 1
 AnyNode = TypeVar("AnyNode", bound=Node)
 
 
+class NotStandingError(Exception):
+    """A query that may use only what stands needs something that does not."""
+
+
 class NodeMemo:
     """All nodes, tables and tags, the queries that claim them, and what changed since the last commit.
 
@@ -38,6 +42,7 @@ class NodeMemo:
         self.touched_tables: set[int] = set()
         self.touched_tags: set[int] = set()
         self._first_new = 1
+        self.closed = False  # whether a query builds that may use only what stands, and deliver it
         self._building = False
         self._before: dict[int, Node] = {}  # what a query that is building has changed
         self._owner: dict[int, int] = {}  # the node of a table
@@ -82,6 +87,8 @@ class NodeMemo:
 
     def insert(self, candidate: AnyNode, identity: Hashable | None) -> AnyNode:
         """A new node; without an identity nobody finds it."""
+        if self.closed and not candidate.is_delivery:
+            raise NotStandingError(f"a {candidate.kind}")
         node = replace(candidate, id=self.take_id())
         self._put(node)
         if identity is not None:
@@ -145,6 +152,8 @@ class NodeMemo:
     def claim_tag(self, identity: TagIdentity, query: str) -> TagClaim:
         """The tag of the rows that this identity stands for."""
         tag = self._tag_of.get(identity)
+        if tag is None and self.closed:
+            raise NotStandingError("a tag")
         if tag is None:
             tag = self._tag_of[identity] = self.take_id()
             self.tags[tag] = (identity, Counter())

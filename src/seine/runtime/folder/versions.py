@@ -25,7 +25,8 @@ from msgspec import Struct
 from seine.algebra.definitions import StreamDef
 from seine.algebra.serialise import stream_from_json, stream_to_json
 from seine.graph.snapshot import NetworkChange, Snapshot
-from seine.network.network import Network, NetworkRecord
+from seine.network.network import Network
+from seine.network.network_record import NetworkRecord
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.operators.kinds import KINDS
 from seine.runtime.folder.durable import write_whole

@@ -148,15 +148,17 @@ def test_constants_have_finer_groups_of_their_own() -> None:
     ]
 
 
-def test_queries_of_another_birth_are_made_of_rows() -> None:
+def test_queries_of_another_birth_are_made_of_finer_groups_of_their_own() -> None:
     network = Network(live=True)
     network.stages = 4
     Built({"both": CUBE["both"]}, network, born=1)
     young = Built({"branches": CUBE["branches"]}, network, born=2)
-    assert set(young.made_of().values()) == {"rows"}
+    made = {"SUM(amount) by branch, day": "rows", "AVG(amount) by branch": "SUM(amount) by branch, day"}
+    assert young.made_of() == made
+    assert len(network._site.tags) == 2, "of each birth"
     both = {"f": CUBE["both"], "c": CUBE["branches"]}
-    made = Built(both, network, born=3)
-    assert sum(node.kind == "regroup" for node in made.network) == 1
+    assert Built(both, network, born=3).made_of() == made
+    assert len(network._site.tags) == 3
 
 
 def test_a_pipeline_that_runs_opens_no_stage_for_it() -> None:

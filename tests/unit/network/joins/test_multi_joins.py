@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from seine.frontends.script.script_file import read_script
-from seine.network.network import Network, NetworkRecord, build_network
+from seine.network.network import Network, build_network
+from seine.network.network_record import NetworkRecord
 from seine.network.plan.strategy import CONFIGURATIONS
 from seine.network.show.explain import explain_html, explain_text
 from seine.operators.multi_join.multi_join_node import MultiJoinNode

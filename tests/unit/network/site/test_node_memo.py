@@ -17,7 +17,8 @@ from seine.algebra.plan import Distinct, Plan, Project, Query, UnionAll
 from seine.errors import SeineError
 from seine.graph.parameter_table import ParameterTable
 from seine.graph.snapshot import NetworkChange, Snapshot
-from seine.network.network import Network, NetworkRecord
+from seine.network.network import Network
+from seine.network.network_record import NetworkRecord
 from seine.network.plan.strategy import CONFIGURATIONS
 from seine.operators.kinds import KINDS
 from seine.typed_json import read_json, write_json

@@ -16,7 +16,8 @@ from seine.algebra.types import BIGINT
 from seine.frontends.script.script_file import read_script
 from seine.graph.node import Filter, Node, Port
 from seine.graph.parameter_table import ParameterTable
-from seine.network.network import Network, NetworkRecord, build_network
+from seine.network.network import Network, build_network
+from seine.network.network_record import NetworkRecord
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.operators.join.bucket_consensus import gathered
 from seine.operators.join.derived_node import DerivedPunctuationsNode
