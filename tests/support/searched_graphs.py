@@ -17,7 +17,8 @@ from seine.graph.node import Port
 from seine.graph.parameter_table import ParameterTable
 from seine.operators.search.keyword_search import SearchOperator
 from seine.operators.search.search_node import SearchNode
-from seine.operators.search.searches import ALL_TABLES, SearchRow, scope_of
+from seine.operators.search.searches import SearchRow
+from seine.operators.search.table_scope import TableScope
 from seine.operators.search.term_codes import term_code
 from seine.operators.search.tuple_columns import TUPLE_TYPES
 from seine.operators.search.watch_node import WatchNode
@@ -174,7 +175,8 @@ class SearchedNodes:
         terms, searches = ParameterTable([STRING]), ParameterTable([c.type for c in _row(0, ()).constants()])
         numbers = {w: terms.claim([Literal(term_code(word_term(w)), STRING)], "q") for w in WORDS}
         for i, query in enumerate(graph.queries):
-            scope = ALL_TABLES if query.over is None else scope_of([streams[t] for t in query.over])
+            over = None if query.over is None else TableScope.over(streams[t] for t in query.over)
+            scope = (over or TableScope.everything()).text
             terms_of_query = tuple(numbers[w] for w in query.words)
             row = SearchRow(i, terms_of_query, json.dumps(query.words), query.max_tuples, scope, 0)
             searches.claim(row.constants(), f"q{i}")
@@ -221,7 +223,7 @@ class SearchedNodes:
 
 
 def _row(tag: int, terms: tuple[int, ...]) -> SearchRow:
-    return SearchRow(tag, terms, "[]", 2, ALL_TABLES, 0)
+    return SearchRow(tag, terms, "[]", 2, "", 0)
 
 
 def retractable_trees(rows: Iterable[dict[str, object]]) -> Counter[tuple[object, ...]]:

@@ -23,7 +23,15 @@ def search_networks_text(declarations: Declarations, name: str | None) -> str:
     plans = {q.name: q.plan for q in declarations.queries.values() if isinstance(q.plan, Search)}
     if not plans:
         raise SeineError("this script has no SEARCH", hint="candidate networks are those of a SEARCH")
-    return "\n".join(_networks(name, plan) for name, plan in plans.items())
+    return "\n".join(_networks_or_reason(name, plan) for name, plan in plans.items())
+
+
+def _networks_or_reason(name: str, plan: Search) -> str:
+    """The networks of one of many searches, or why they are not shown."""
+    try:
+        return _networks(name, plan)
+    except SeineError as error:
+        return f"{name}: not shown, {error.message}\n"
 
 
 def _networks(name: str, plan: Search) -> str:

@@ -1,6 +1,7 @@
 """Which terms of very many keyword queries the tuples of one table contain.
 
-    matcher = TermMatcher(alternatives by term number, names of the columns, their types)
+    lexicons = TermLexicons(alternatives by term number)                  once, for the tables of all streams
+    matcher = TermMatcher(lexicons, names of the columns, their types)    for each of these
     lengths, numbers = matcher.matches(columns, rows)
 
 Law: `matches` gives a term of a row iff one of its alternatives holds in a STRING column of the row:
@@ -30,23 +31,25 @@ from seine.evaluate.token_column import TokenColumn
 Pairs = tuple[IntArray, IntArray]  # texts or rows, and a term of each
 
 
-class TermMatcher:
-    """Terms by number, matched against tuples with these columns; see the module."""
+class TermLexicons:
+    """Terms by number, as they are looked up: those that count in any column, and those of named columns."""
 
-    def __init__(
-        self, terms: Mapping[int, Iterable[Alternative]], names: Sequence[str], types: Sequence[Type]
-    ) -> None:
-        self._columns = {i: name for i, name in enumerate(names) if types[i] == STRING}
-        everywhere, inside = _Lexicon(), {name: _Lexicon() for name in self._columns.values()}
+    def __init__(self, terms: Mapping[int, Iterable[Alternative]]) -> None:
+        self._by_column: dict[str | None, _Lexicon] = {}
         for number, alternatives in terms.items():
             for one in alternatives:
-                lexicon = everywhere if one.column is None else inside.get(one.column)
-                if lexicon is not None:  # another table's column
-                    lexicon.add(number, one)
-        self._lexicons = {
-            i: [one for one in (everywhere, inside[name]) if not one.is_empty]
-            for i, name in self._columns.items()
-        }
+                self._by_column.setdefault(one.column, _Lexicon()).add(number, one)
+
+    def of(self, column: str) -> list[_Lexicon]:
+        """What is looked up in a column of this name."""
+        return [self._by_column[name] for name in (None, column) if name in self._by_column]
+
+
+class TermMatcher:
+    """Terms matched against tuples with these columns; see the module."""
+
+    def __init__(self, lexicons: TermLexicons, names: Sequence[str], types: Sequence[Type]) -> None:
+        self._lexicons = {i: lexicons.of(name) for i, name in enumerate(names) if types[i] == STRING}
 
     def matches(self, columns: Sequence[pa.Array], rows: int) -> tuple[IntArray, IntArray]:
         """For each row how many terms it contains, and the numbers of these, ascending, row by row."""
@@ -104,10 +107,6 @@ class _Lexicon:
         self._phrases: dict[tuple[str, ...], list[int]] = {}
         self._beginnings: set[tuple[str, ...]] = set()  # of phrases, each shorter than its phrase
         self._lengths: set[int] = set()  # of prefixes
-
-    @property
-    def is_empty(self) -> bool:
-        return not (self._words or self._prefixes or self._phrases)
 
     def add(self, number: int, one: Alternative) -> None:
         if one.prefix:

@@ -26,13 +26,15 @@ from seine.algebra.search_terms import Alternative
 from seine.algebra.types import STRING
 from seine.evaluate.kernels.constants import with_constants
 from seine.evaluate.kernels.datum import Datum, Kernel, values
-from seine.evaluate.term_matcher import TermMatcher
+from seine.evaluate.term_matcher import TermLexicons, TermMatcher
 from seine.rows.json_values import json_objects
 
 
 def _contains_term(call: Call, texts: pa.Array, code: str) -> pa.Array:
     alternatives = [Alternative(tuple(words), prefix) for words, prefix in json.loads(code)]
-    lengths, _ = TermMatcher({0: alternatives}, ("text",), (STRING,)).matches([texts], len(texts))
+    lengths, _ = TermMatcher(TermLexicons({0: alternatives}), ("text",), (STRING,)).matches(
+        [texts], len(texts)
+    )
     return pa.array(lengths > 0)
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from seine.errors import SeineError
 from seine.keyword_networks.expanded_schema import ExpandedSchema
 from seine.keyword_networks.expansion import Additions, expand
 from seine.keyword_networks.network_trees import NetworkTrees
@@ -61,13 +62,17 @@ def roots(schema: ExpandedSchema) -> tuple[NetworkTrees, NetworkTrees]:
     return NetworkTrees.roots(start[~alone]), NetworkTrees.roots(start[alone])
 
 
-def levels(schema: ExpandedSchema, max_tuples: int) -> Iterator[Additions]:
+def levels(schema: ExpandedSchema, max_tuples: int, most_trees: int | None = None) -> Iterator[Additions]:
     """CNGen from all roots at once, size by size; each piece's trees are numbered in their level.
 
-    A level's trees that may grow, in the order of its pieces, are the trees of the next level.
+    A level's trees that may grow, in the order of its pieces, are the trees of the next level. If these are
+    more than `most_trees`, growth is given up with a refusal: few of very many may become networks.
     """
     trees, _ = roots(schema)
     while len(trees) and trees.size < max_tuples:
+        if most_trees is not None and len(trees) > most_trees:
+            reason = f"there are {len(trees):,} ways to begin with {trees.size} of {max_tuples} tuples"
+            raise SeineError(f"too many candidate networks to try: {reason}", hint="ask for fewer tuples")
         growing = []
         for piece in expand(schema, trees, max_tuples):
             growing.append(piece.grown.rows(~piece.complete))
@@ -75,14 +80,16 @@ def levels(schema: ExpandedSchema, max_tuples: int) -> Iterator[Additions]:
         trees = NetworkTrees.joined(growing)
 
 
-def candidate_networks(schema: ExpandedSchema, max_tuples: int) -> Iterator[CandidateNetwork]:
+def candidate_networks(
+    schema: ExpandedSchema, max_tuples: int, most_trees: int | None = None
+) -> Iterator[CandidateNetwork]:
     """All candidate networks of at most `max_tuples` nodes, each once, the smaller ones first.
 
     Law: they are the projections of all possible results (trees of tuples that are total and minimal) on the
-    expanded schema. Networks that differ in conditions alone are different.
+    expanded schema. Networks that differ in conditions alone are different. `most_trees` as of `levels`.
     """
     yield from _read(roots(schema)[1])
-    for piece in levels(schema, max_tuples):
+    for piece in levels(schema, max_tuples, most_trees):
         yield from _read(piece.grown.rows(piece.complete))
 
 

@@ -18,6 +18,7 @@ from seine.keyword_networks.expanded_schema import ExpandedSchema
 from seine.keyword_networks.streaming_schema import StreamingSchema
 
 MOST_TERMS_FOR_NETWORKS = 6  # the expanded schema has 2^terms nodes for each table
+_MOST_TREES_GROWN = 200_000  # partial networks of one size: of a wide schema there are exponentially many
 
 
 @dataclass(frozen=True)
@@ -47,8 +48,11 @@ class SearchNetworks:
         )
 
     def networks(self) -> Iterator[CandidateNetwork]:
-        """All networks with a stream, the smaller ones first: a tree of relations alone is never reported."""
-        for network in candidate_networks(self.schema, self.max_tuples):
+        """All networks with a stream, the smaller ones first: a tree of relations alone is never reported.
+
+        Refuses those of a schema in which too many partial networks would have to be grown.
+        """
+        for network in candidate_networks(self.schema, self.max_tuples, _MOST_TREES_GROWN):
             if any(self.schema.stream_of[node] < self.streams for node in network.nodes):
                 yield network
 

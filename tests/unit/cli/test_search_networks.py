@@ -87,3 +87,26 @@ def test_refusals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "'s' is no SEARCH" in capsys.readouterr().err
     assert _explain(tmp_path, PLAIN + search, "q") == 1
     assert "'q' has 7 terms, and networks are shown for 6" in capsys.readouterr().err
+
+
+WIDE = "CREATE JOIN movie.mid = movie.did;\nCREATE JOIN movie.title = movie.title;\n"
+FAR = "CREATE QUERY far AS SEARCH 'title:kill place:x' OVER (movie, town) MAX 16 TUPLES;\n"
+
+
+def test_networks_that_are_too_many_to_try_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _explain(tmp_path, WIDE + FAR, "far") == 1
+    assert "too many candidate networks to try" in capsys.readouterr().err
+
+
+def test_search_whose_networks_are_not_shown_hides_no_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    long = "CREATE QUERY long AS SEARCH 'a b c d e f g';\n"
+    near = "CREATE QUERY near AS SEARCH 'kill' OVER (movie);\n"
+    assert _explain(tmp_path, WIDE + FAR + long + near) == 0
+    page = capsys.readouterr().out
+    assert "far: not shown, too many candidate networks to try" in page
+    assert "long: not shown, 'long' has 7 terms" in page
+    assert "    movie{kill}" in page

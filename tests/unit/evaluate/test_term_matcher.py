@@ -11,7 +11,7 @@ import pyarrow as pa
 from seine.algebra.search_terms import Alternative
 from seine.algebra.types import BIGINT, STRING, XML
 from seine.algebra.word_tokens import tokens_of
-from seine.evaluate.term_matcher import TermMatcher
+from seine.evaluate.term_matcher import TermLexicons, TermMatcher
 from tests.support.seeds import seeds
 
 NAMES, TYPES = ("id", "title", "name", "doc", "Title"), (BIGINT, STRING, STRING, XML, STRING)
@@ -37,7 +37,7 @@ def contains(alternative: Alternative, row: dict[str, str | None]) -> bool:
 def matched(terms: dict[int, list[Alternative]], rows: list[dict[str, str | None]]) -> list[list[int]]:
     kinds = [(name, type_.arrow()) for name, type_ in zip(NAMES, TYPES, strict=True)]
     columns = [pa.array([row.get(name) for row in rows], arrow) for name, arrow in kinds]
-    lengths, numbers = TermMatcher(terms, NAMES, TYPES).matches(columns, len(rows))
+    lengths, numbers = TermMatcher(TermLexicons(terms), NAMES, TYPES).matches(columns, len(rows))
     assert len(lengths) == len(rows)
     taken = iter(numbers.tolist())
     return [[next(taken) for _ in range(length)] for length in lengths.tolist()]

@@ -1,11 +1,11 @@
 """Placing a keyword search: its terms, its scope and itself are rows of tables; all nodes exist or are
 built once.
 
-SEARCH 'tarantino travolta' OVER (movie, plays, actor)
+    SEARCH 'tarantino travolta' OVER (movie, plays, actor)
 
-watch   terms   "tarantino" -> 3, "travolta" -> 5      scopes  ["actor", "movie", "plays"]
-search  (tag 17, terms 3 5, MAX 4, that scope, birth)
-deliver tag = 17
+    watch   terms   "tarantino" -> 3, "travolta" -> 5      scopes  ["actor", "movie", "plays"]
+    search  (tag 17, terms 3 5, MAX 4, that scope, birth)
+    deliver tag = 17
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ from seine.network.groups.pipeline_breakers import BreakerRows
 from seine.network.searches.search_scopes import SearchScopes
 from seine.network.site.placing import UNPLACED, Placer
 from seine.operators.search.search_node import SearchNode, search_signature
-from seine.operators.search.searches import ALL_TABLES, SearchRow, scope_of
+from seine.operators.search.searches import SearchRow
 from seine.operators.search.spot_node import SpotNode, spot_signature
+from seine.operators.search.table_scope import TableScope
 from seine.operators.search.term_codes import term_code
 from seine.operators.search.tuple_columns import TUPLE_TYPES
 from seine.operators.search.watch_node import WatchNode, watch_signature
@@ -38,7 +39,7 @@ Reader = TypeVar("Reader", SearchNode, SpotNode)
 def place_search(placer: Placer, scopes: SearchScopes, plan: Search, birth_epoch: int) -> BreakerRows:
     """The trees of a search: rows with its tag."""
     watch = _watch(placer, plan, scopes.live)
-    scope = scope_of([*plan.graph.tables]) if plan.fixed else ALL_TABLES
+    scope = _scope(plan).text
     placer.claim_row(watch.scopes, [Literal(scope, STRING)])
     watch = scopes.enter(watch, scope, plan.graph, birth_epoch)
     numbers = []
@@ -53,6 +54,12 @@ def place_search(placer: Placer, scopes: SearchScopes, plan: Search, birth_epoch
     tag = placer.claim_tag(identity)
     placer.claim_row(node.searches, replace(row, tag=tag).constants())
     return BreakerRows(node, tag, tuple(range(1, len(node.types))))
+
+
+def _scope(plan: Search) -> TableScope:
+    if plan.fixed:
+        return TableScope.over(plan.graph.tables)
+    return TableScope.everything(stream.name for stream in plan.streams if stream.window is None)
 
 
 def _watch(placer: Placer, plan: Search, live: bool) -> WatchNode:

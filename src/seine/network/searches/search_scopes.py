@@ -2,7 +2,7 @@
 have it.
 
     SEARCH 'a b' OVER (movie, plays)     scope ["movie", "plays"]
-    SEARCH 'c d'                         scope of all tables, which follows the schema
+    SEARCH 'c d'                         scope of all tables, which follows the schema (`table_scope.py`)
 
 A search claims its scope, a row of a table of the `WatchNode`; the scope claims the streams, under the name
 of nobody. So a search costs the same whatever it is over, and no change of the schema looks at searches.
@@ -10,7 +10,7 @@ of nobody. So a search costs the same whatever it is over, and no change of the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from seine.algebra.definitions import RelationDef, StreamDef
@@ -26,8 +26,8 @@ from seine.network.searches.schema_change import SchemaChange, ends_of, gone_tab
 from seine.network.site.node_memo import NodeMemo
 from seine.network.site.placing import Placer, port_of
 from seine.operators.search.search_node import SearchNode
-from seine.operators.search.searches import ALL_TABLES, names_in
 from seine.operators.search.spot_node import SpotNode
+from seine.operators.search.table_scope import TableScope
 from seine.operators.search.watch_node import WatchNode
 from seine.operators.search.watched_schema import WatchedEdge, WatchedTable
 
@@ -47,15 +47,20 @@ class SearchScopes:
     ) -> None:
         self._site, self._claims, self._strategy, self.live = site, claims, strategy, live
         self.touched: list[str] = []
+        self._undone: dict[str, list[Claim] | None] = {}  # claims of scopes before a query entered
 
     def enter(self, watch: WatchNode, scope: str, graph: SchemaGraph, epoch: int = 0) -> WatchNode:
         """The node with the tables and edges of a scope, from an epoch on."""
         name = scope_name(watch.id, scope)
-        if name in self._claims:
-            return watch
+        before, fresh = self._claims.get(name), graph.streams
+        if before is not None:
+            fresh = self._lacking(before, TableScope.of(scope), graph)
+            if not fresh:
+                return watch
+        self._undone.setdefault(name, before)
         placer = Placer(self._site, NOBODY, self._strategy)
-        placed = {stream.name: (stream, self._placed(placer, stream)) for stream in graph.streams}
-        self._claims[name] = placer.claims
+        placed = {stream.name: (stream, self._placed(placer, stream)) for stream in fresh}
+        self._claims[name] = [*(before or ()), *placer.claims]
         self.touched.append(name)
         members = [member for member in watch.members if member.name not in placed]
         ports = [port for port, member in _with_ports(watch) if member.name not in placed]
@@ -69,6 +74,15 @@ class SearchScopes:
                 stored[relation.name] = self._relation(relation)
         watch = self._site.connect(watch, relations=tuple(stored.values()))
         return self._refit(watch, members, ports, self._edges(watch, graph, epoch))
+
+    def _lacking(
+        self, claims: Sequence[Claim], scope: TableScope, graph: SchemaGraph
+    ) -> tuple[StreamDef, ...]:
+        """The streams of a graph that its scope has not claimed: some without a window that came again."""
+        if not (scope.follows_schema and scope.names):  # very many searches: they know by their scope
+            return ()
+        claimed = {self._site.nodes[node].streams[0] for node in claimed_nodes(claims)}
+        return tuple(stream for stream in graph.streams if stream.name not in claimed)
 
     def leave(self) -> list[Node]:
         """Free the scopes that no search has any more; the nodes that are gone with them."""
@@ -90,8 +104,13 @@ class SearchScopes:
         return [node for number in self._watches() for node in self._follow(number, change)]
 
     def _watches(self) -> list[int]:
+        return sorted({number for number, _ in self._entered()})
+
+    def _entered(self) -> list[tuple[int, str]]:
+        """All scopes: the node that each is a row of, and its text."""
         marked = [name.removeprefix(_MARK) for name in self._claims if name.startswith(_MARK)]
-        return sorted({int(name.partition(" ")[0]) for name in marked})
+        parts = [name.partition(" ") for name in marked]
+        return [(int(number), text) for number, _, text in parts]
 
     @property
     def relations(self) -> set[str]:
@@ -102,7 +121,7 @@ class SearchScopes:
     @property
     def follows(self) -> bool:
         """Whether there are searches that follow the schema."""
-        return any(scope_name(number, ALL_TABLES) in self._claims for number in self._watches())
+        return any(TableScope.of(text).follows_schema for _, text in self._entered())
 
     def _follow(self, number: int, change: SchemaChange) -> list[Node]:
         watch = self._site.nodes[number]
@@ -134,12 +153,12 @@ class SearchScopes:
     def _stored(self, watch: WatchNode, scopes: Sequence[str], change: SchemaChange) -> list[WatchedTable]:
         """The relations of scopes that are declared now; one without an edge joins nothing."""
         joined, known = change.joined, {relation.name: relation for relation in watch.relations}
-        named = {name for scope in scopes for name in names_in(scope)}
+        over = [TableScope.of(scope) for scope in scopes]
         return [
             known.get(relation.name) or self._relation(relation)
             for relation in change.relations.values()
             if relation.name in joined
-            and (ALL_TABLES in scopes or relation.name in named)
+            and any(scope.takes(relation.name, lasting=False) for scope in over)
             and relation.domain in (None, watch.domain)
             and not relation.followed
         ]
@@ -147,7 +166,8 @@ class SearchScopes:
     def _adapt(self, watch: WatchNode, scope: str, change: SchemaChange) -> list[Claim]:
         """Claim the streams of a scope that are declared now; the claims on others are to be released."""
         name = scope_name(watch.id, scope)
-        wanted = self._wanted(watch, scope, change)
+        claimed = [self._site.nodes[node].streams[0] for node in claimed_nodes(self._claims[name])]
+        wanted = self._wanted(watch, TableScope.of(scope), change, claimed)
         standing = {member.name: member for member in watch.members}
         stay, gone, known = list[Claim](), list[Claim](), set[str]()
         for claim in self._claims[name]:
@@ -166,20 +186,24 @@ class SearchScopes:
         self.touched.append(name)
         return gone
 
-    def _wanted(self, watch: WatchNode, scope: str, change: SchemaChange) -> dict[str, StreamDef]:
-        """The streams of a scope; one that comes later enters if its state is bounded too.
+    @staticmethod
+    def _wanted(
+        watch: WatchNode, scope: TableScope, change: SchemaChange, claimed: Collection[str]
+    ) -> dict[str, StreamDef]:
+        """The streams of a scope, which has `claimed` some; one that comes later enters if it has a window.
 
         Also one without a STRING column, and before it has an edge: what arrives now may be joined then.
         """
         streams = change.streams
-        if scope != ALL_TABLES:
-            return {name: streams[name] for name in names_in(scope) if name in streams}
-        joined, members = change.joined, {member.name for member in watch.members}
+        if not scope.follows_schema:
+            return {name: streams[name] for name in sorted(scope.names) if name in streams}
+        joined = change.joined
         return {
             name: stream
             for name, stream in streams.items()
             if stream.domain == watch.domain
-            and (name in members or stream.window is not None)
+            and scope.takes(name, lasting=stream.window is None)
+            and (stream.window is not None or name in claimed)
             and (name in joined or may_be_joined(stream))
         }
 
@@ -206,9 +230,12 @@ class SearchScopes:
         return placed
 
     def undo(self) -> None:
-        """Forget the scopes that came with a query that is refused."""
-        for name in self.touched:
-            self._claims.pop(name, None)
+        """Forget what scopes have claimed for a query that is refused."""
+        for name, claims in self._undone.items():
+            if claims is None:
+                self._claims.pop(name, None)
+            else:
+                self._claims[name] = claims
 
     def _withdraw(self, watch: WatchNode) -> None:
         """Take out the tables that no scope of a node has any more."""
@@ -220,9 +247,10 @@ class SearchScopes:
             for node in claimed_nodes(claims)
         }
         pairs = [(port, member) for port, member in _with_ports(watch) if port.node in kept]
-        names = {member.name for _, member in pairs} | {relation.name for relation in watch.relations}
-        edges = [edge for edge in watch.edges if edge.stands and {edge.left, edge.right} <= names]
-        watch = self._site.connect(watch, gone=())
+        others = {table.name for table in (*watch.relations, *watch.gone)}
+        names = others | {member.name for _, member in pairs}
+        edges = [edge for edge in watch.edges if {edge.left, edge.right} <= names]
+        watch = self._site.connect(watch, gone=tuple(gone_tables(watch.gone, edges)))
         self._refit(watch, [member for _, member in pairs], [port for port, _ in pairs], edges)
 
     def _placed(self, placer: Placer, stream: StreamDef) -> Node:

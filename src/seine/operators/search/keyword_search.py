@@ -23,6 +23,7 @@ from seine.graph.parameter_table import ParameterTable
 from seine.operators.search.retractable_trees import IDENTITY, MEMBERS, RetractableTrees, members_of
 from seine.operators.search.schema_components import ComponentStates, components_of
 from seine.operators.search.search_state import SearchState
+from seine.operators.search.searches import searched_part
 from seine.operators.search.static_tuples import StaticTuples
 from seine.operators.search.tree_search import FoundTrees, TreeSearch
 from seine.operators.search.tuple_columns import NUMBER, TABLE, TUPLE_NAMES
@@ -48,9 +49,12 @@ class SearchOperator:
         buckets: int,
         static: StaticTuples | None = None,
     ) -> None:
-        self.search = search = TreeSearch(schema, table, buckets, static)
+        searched = searched_part(schema, table)
+        self._unsearched = len(searched.members) < len(schema.members)
+        self._tables = np.array([member.number for member in searched.members], np.int64)
+        self.search = search = TreeSearch(searched, table, buckets, static)
         self._variant: AppendSearch | RetractingSearch = (
-            RetractingSearch(node, schema, search) if node.identities else AppendSearch(schema, search)
+            RetractingSearch(node, searched, search) if node.identities else AppendSearch(searched, search)
         )
 
     def needed(self, port: int) -> tuple[str, ...]:
@@ -58,10 +62,18 @@ class SearchOperator:
         return TUPLE_NAMES
 
     def step(self, inputs: list[list[Delta]], clock: Clock, store: Store) -> Iterator[Delta]:
-        yield from coalesce(self._variant.step(inputs[0], clock, store))
+        pieces = [*map(self._searched, inputs[0])] if self._unsearched else inputs[0]
+        yield from coalesce(self._variant.step(pieces, clock, store))
 
     def state_rows(self, store: Store) -> int:
         return ComponentStates.rows(store)
+
+    def _searched(self, delta: Delta) -> Delta:
+        """The rows of tables that queries for trees are over: others come for single tuples alone."""
+        return Delta(self._inside(delta.plus), None if delta.minus is None else self._inside(delta.minus))
+
+    def _inside(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        return rows.take(pa.array(np.flatnonzero(np.isin(rows[TABLE].to_numpy(), self._tables))))
 
 
 class AppendSearch:
@@ -71,15 +83,16 @@ class AppendSearch:
         self._components, self._search = components_of(schema), search
 
     def step(self, pieces: list[Delta], clock: Clock, store: Store) -> Iterator[Delta]:
-        states = ComponentStates(store, self._components)
+        states, spending = ComponentStates(store, self._components), self._search.spending(store.bucket)
         for component, state, arrived in states.parts([delta.plus for delta in pieces]):
             bound = component.bound(clock)
             if arrived is not None:
                 new = self._search.arrived(arrived)
-                for trees in self._search.trees(new, state, store.bucket):
+                for trees in self._search.trees(new, state, store.bucket, spending):
                     yield Delta(trees.rows)
                 state.add(new, bound)
             state.settle(bound)
+        spending.settle()
 
 
 class RetractingSearch:
@@ -92,7 +105,8 @@ class RetractingSearch:
         self._retractable = np.array(sorted(retractable), np.int64)
 
     def step(self, pieces: list[Delta], clock: Clock, store: Store) -> Iterator[Delta]:
-        states, pending = ComponentStates(store, self._components), RetractableTrees(store, self._names)
+        states, spending = ComponentStates(store, self._components), self._search.spending(store.bucket)
+        pending = RetractableTrees(store, self._names)
         horizon = FOREVER if clock.end else clock.progress(self._hold)
         passed = SearchState(store).passed(horizon)
         minus = [delta.minus for delta in pieces if delta.minus is not None and delta.minus.num_rows]
@@ -103,12 +117,13 @@ class RetractingSearch:
             bound = component.bound(clock)
             if arrived is not None:
                 new = self._search.arrived(arrived)
-                for trees in self._search.trees(new, state, store.bucket, passed):
+                for trees in self._search.trees(new, state, store.bucket, spending, passed):
                     yield from self._emitted(trees, pending, store)
                 state.add(new, bound)
             state.settle(bound)
+        spending.settle()
         yield from pending.release(clock)
-        pending.settle(horizon)
+        pending.settle(clock, {number: c.bound(clock) for c in self._components for number in c.tables})
 
     def _emitted(self, trees: FoundTrees, pending: RetractableTrees, store: Store) -> Iterator[Delta]:
         """Trees that nothing can end early leave; others wait, by the streams that they wait for."""

@@ -20,7 +20,10 @@ from seine.operators.state.work_budget import NodeFault, budget_of_a_query
 
 
 class QuerySpending:
-    """Counts the candidates and bytes of each query in a step; without a budget everything is affordable."""
+    """Counts the candidates and bytes of each query in a step, whatever component of the schema they are in.
+
+    Without a budget everything is affordable.
+    """
 
     def __init__(self, searches: Searches) -> None:
         self._searches, self._budget = searches, budget_of_a_query()

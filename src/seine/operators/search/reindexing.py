@@ -7,7 +7,6 @@ Cites: SKWS 4.4 (changes of the schema)
 
 from __future__ import annotations
 
-import datetime as dt
 import json
 from collections.abc import Callable, Sequence
 from decimal import Decimal
@@ -26,9 +25,10 @@ from seine.operators.search.watched_schema import WatchedSchema, WatchedTable
 _READ: dict[Kind, Callable[[Any], Any]] = {
     Kind.DOUBLE: float,
     Kind.DECIMAL: Decimal,
-    Kind.DATE: dt.date.fromisoformat,
-    Kind.TIMESTAMP: dt.datetime.fromisoformat,
+    Kind.DATE: lambda text: int(np.datetime64(text, "D").astype(np.int64)),
+    Kind.TIMESTAMP: lambda text: int(np.datetime64(text.removesuffix("Z"), "us").astype(np.int64)),
 }
+_COUNTED = {Kind.DATE: pa.int32(), Kind.TIMESTAMP: pa.int64()}  # any year: Python's own dates end with 9999
 
 
 def reindexed(rows: pa.RecordBatch, schema: WatchedSchema) -> list[pa.RecordBatch]:
@@ -56,7 +56,10 @@ def values_of(objects: Sequence[dict[str, Any]], name: str, type_: Type) -> pa.A
     >>> from seine.algebra.types import DATE
     >>> values_of([{"day": "2024-02-29"}, {"day": None}], "day", DATE).to_pylist()
     [datetime.date(2024, 2, 29), None]
+    >>> values_of([{"day": "12024-02-29"}], "day", DATE).cast("int32").to_pylist()
+    [3672207]
     """
     read = _READ.get(type_.kind, lambda value: value)
     values = [row[name] for row in objects]
-    return pa.array([None if value is None else read(value) for value in values], type_.arrow())
+    known = [None if value is None else read(value) for value in values]
+    return pa.array(known, _COUNTED.get(type_.kind, type_.arrow())).view(type_.arrow())

@@ -19,11 +19,14 @@ INDEX_BYTES = 83  # of a row of the index, besides the places that it carries
 PLACE_BYTES = 20  # of a place that a row carries
 
 
-def prices(schema: WatchedSchema) -> Iterator[str]:
-    """For each stream, what its tuples take."""
-    standing = [edge for edge in schema.edges if edge.stands]
+def prices(schema: WatchedSchema, searched: WatchedSchema) -> Iterator[str]:
+    """For each stream, what its tuples take; `searched` is the part of the schema that has trees."""
+    standing = [edge for edge in searched.edges if edge.stands]
     for table in schema.members:
         places = len(sides_of(standing, table))
+        if table not in searched.members:
+            yield f"nothing of {column_name(table.name)}: trees are searched in other streams alone"
+            continue
         if not places and not schema.may_change:
             yield f"nothing of {column_name(table.name)}: no join leads to it"
             continue

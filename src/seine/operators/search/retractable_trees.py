@@ -5,7 +5,11 @@ early.
     deletions ──> cuts, by tuple ──> ends, by time ──(progress)──> - rows, once for each reported tree
 
 Progress is that of the retractable streams of the tree's own tuples: a tree of others leaves at once, and a
-silent stream holds up only the trees that have a tuple of it. Buffers are kept apart by that set of streams.
+silent stream holds up only the trees that have a tuple of it. Waiting and reported trees are kept apart by
+that set of streams, their *hold*, and are let go by its progress.
+
+A deletion is remembered as long as its tuple may be in a tree that comes or waits: so cuts are kept apart by
+table, and let go by the bound by which the search lets go of the table's tuples.
 
 Law: with W the progress of a tree's retractable streams and D the earliest deletion of one of its tuples,
 the tree is emitted once its start is before W, unless D is not after its start; it ends early, once, at D
@@ -36,6 +40,7 @@ from seine.rows.delta import FOREVER, Delta, data_names
 
 IDENTITY, MEMBERS, CODE = "_i0", "_members", "_code"
 HOLDS = "holds"  # head: the sets of streams that trees have waited for, by number
+CUT_TABLES = "cut tables"  # head: the tables of which deletions are remembered
 _ROW = [START, END, IDENTITY, *data_names(4)]
 _NUMBER_BITS = 43  # of an arrival number: the rest of 64 bits is for the number of the table
 
@@ -53,22 +58,28 @@ class RetractableTrees:
         """`names` are the streams that there are and whose tuples may be deleted, by number."""
         self._store, self._names = store, names
         self._holds: list[list[int]] = store.head.setdefault(HOLDS, [])
-        self._cuts = Runs(store, "cuts")
-        self._trees = Runs(store, "reported")
-        self._links = Runs(store, "links")
+        self._cut_tables: list[int] = store.head.setdefault(CUT_TABLES, [])
 
     def cut(self, tables: IntArray, numbers: IntArray, minus: pa.RecordBatch) -> None:
         """Note deletions of tuples, and that reported trees with them end."""
         codes = tuple_codes(tables, numbers)
         named = [KEY, START, END, EARLY, CODE]
         arrays = [pa.array(spread(codes)), minus[START], minus[END], minus[EARLY], pa.array(codes)]
-        cuts = SortedRun.of(pa.RecordBatch.from_arrays(arrays, names=named), KEY)
-        self._cuts.add(cuts)
+        whole = pa.RecordBatch.from_arrays(arrays, names=named)
+        for table in np.unique(tables).tolist():
+            cuts = SortedRun.of(whole.take(pa.array(np.flatnonzero(tables == table))), KEY)
+            if table not in self._cut_tables:
+                self._cut_tables.append(table)
+            self._cuts(table).add(cuts)
+            self._end_reported(table, cuts)
+
+    def _end_reported(self, table: int, cuts: SortedRun) -> None:
+        """Let reported trees end that have tuples of a table which were deleted."""
         early = cuts.batch[EARLY].to_numpy()
-        for run in self._links.overlapping():
-            for probing, stored in run.equal_keys(cuts.keys):
-                rows = run.batch.take(pa.array(stored))
-                self._end(rows["_hold"].to_numpy(), rows, early[probing])
+        for hold in [number for number, streams in enumerate(self._holds) if table in streams]:
+            for run in self._links(hold).overlapping():
+                for probing, stored in run.equal_keys(cuts.keys):
+                    self._end(hold, run.batch.take(pa.array(stored)), early[probing])
 
     def wait(self, streams: Sequence[int], rows: pa.RecordBatch) -> None:
         """Hold trees that have tuples of these streams; `rows` have identities and members."""
@@ -85,12 +96,24 @@ class RetractableTrees:
         for number, streams in enumerate(self._holds):
             ends = self._buffer("ends", number, EARLY).release(None, self._progress(clock, streams))
             if ends is not None:
-                yield from self._ended(ends)
+                yield from self._ended(number, ends)
 
-    def settle(self, bound: int) -> None:
-        """Let go of what no deletion to come can end."""
-        for runs in (self._cuts, self._trees, self._links):
-            runs.settle(bound)
+    def settle(self, clock: Clock, bounds: Mapping[int, int]) -> None:
+        """Let go of what no deletion to come can end, and of deletions that concern nothing to come.
+
+        `bounds` say after which instant a tuple of a table must last to be joined with one to come.
+        """
+        for hold, streams in enumerate(self._holds):
+            complete = FOREVER if clock.end else self._progress(clock, streams)
+            self._reported(hold).settle(complete)
+            self._links(hold).settle(complete)
+        complete = FOREVER if clock.end else clock.progress(self._names.values())
+        for table in [*self._cut_tables]:
+            cuts = self._cuts(table)
+            cuts.settle(bounds.get(table, complete))
+            if not len(cuts):
+                self._cut_tables.remove(table)
+                del self._store.head[_cuts_name(table)]
 
     # ---- inside
 
@@ -104,6 +127,17 @@ class RetractableTrees:
             self._holds.append(numbers)
         return self._holds.index(numbers)
 
+    def _cuts(self, table: int) -> Runs:
+        """The deletions of tuples of a table."""
+        return Runs(self._store, _cuts_name(table))
+
+    def _reported(self, hold: int) -> Runs:
+        return Runs(self._store, f"reported {hold}")
+
+    def _links(self, hold: int) -> Runs:
+        """Reported trees by the tuples that may be deleted."""
+        return Runs(self._store, f"links {hold}")
+
     def _buffer(self, what: str, number: int, time: str) -> RowBuffer:
         return RowBuffer(self._store, f"{what} {json.dumps(self._holds[number])}", time)
 
@@ -112,13 +146,13 @@ class RetractableTrees:
         lengths, codes = list_values(due[MEMBERS])
         owners = np.repeat(np.arange(due.num_rows), lengths)
         early = np.full(due.num_rows, FOREVER)
-        np.minimum.at(early, owners, self._early_ends(codes))
+        np.minimum.at(early, owners, self._early_ends(self._holds[hold], codes))
         lasting = np.flatnonzero(early > due[START].to_numpy())
         kept, early = due.take(pa.array(lasting)), early[lasting]
         self._remember(hold, kept)
         short = np.flatnonzero(early < kept[END].to_numpy())
         if len(short):
-            self._end(np.full(len(short), hold), kept.take(pa.array(short)), early[short])
+            self._end(hold, kept.take(pa.array(short)), early[short])
         return kept
 
     def _remember(self, hold: int, rows: pa.RecordBatch) -> None:
@@ -127,33 +161,34 @@ class RetractableTrees:
         trees = rows.select(_ROW)
         keys = pa.array(spread(rows[IDENTITY].to_numpy()))
         reported = pa.RecordBatch.from_arrays([keys, *trees.columns], [KEY, *_ROW])
-        self._trees.add(SortedRun.of(reported, KEY))
+        self._reported(hold).add(SortedRun.of(reported, KEY))
         lengths, codes = list_values(rows[MEMBERS])
         owners = pa.array(np.repeat(np.arange(rows.num_rows), lengths))
         linked = rows.select([START, END, IDENTITY]).take(owners)
-        arrays = [pa.array(spread(codes)), *linked.columns, pa.array(np.full(len(codes), hold))]
-        links = pa.RecordBatch.from_arrays(arrays, [KEY, START, END, IDENTITY, "_hold"])
-        self._links.add(SortedRun.of(links, KEY))
+        links = pa.RecordBatch.from_arrays(
+            [pa.array(spread(codes)), *linked.columns], [KEY, START, END, IDENTITY]
+        )
+        self._links(hold).add(SortedRun.of(links, KEY))
 
-    def _early_ends(self, codes: IntArray) -> IntArray:
-        """When tuples were deleted, as far as that is known; FOREVER if they were not."""
+    def _early_ends(self, tables: Sequence[int], codes: IntArray) -> IntArray:
+        """When tuples of tables were deleted, as far as that is known; FOREVER if they were not."""
         early = np.full(len(codes), FOREVER)
         keys = spread(codes)
-        for run in self._cuts.overlapping():
-            for probing, stored in run.equal_keys(keys):
-                np.minimum.at(early, probing, run.batch[EARLY].to_numpy()[stored])
+        for table in {*tables} & {*self._cut_tables}:
+            for run in self._cuts(table).overlapping():
+                for probing, stored in run.equal_keys(keys):
+                    np.minimum.at(early, probing, run.batch[EARLY].to_numpy()[stored])
         return early
 
-    def _end(self, holds: IntArray, rows: pa.RecordBatch, early: IntArray) -> None:
-        """Told trees end at these instants, unless they end earlier; it waits until that is certain."""
-        inside = (early < rows[END].to_numpy()) & (early > rows[START].to_numpy())
-        for hold in np.unique(holds[inside]).tolist():
-            chosen = np.flatnonzero(inside & (holds == hold))
-            ends = rows.select([START, END, IDENTITY]).take(pa.array(chosen))
-            ends = ends.append_column(EARLY, pa.array(early[chosen]))
+    def _end(self, hold: int, rows: pa.RecordBatch, early: IntArray) -> None:
+        """Reported trees end at these instants, unless they end earlier; it waits until that is certain."""
+        inside = np.flatnonzero((early < rows[END].to_numpy()) & (early > rows[START].to_numpy()))
+        if len(inside):
+            ends = rows.select([START, END, IDENTITY]).take(pa.array(inside))
+            ends = ends.append_column(EARLY, pa.array(early[inside]))
             self._buffer("ends", hold, EARLY).release(ends, _BEFORE_ALL)
 
-    def _ended(self, ends: pa.RecordBatch) -> Iterator[Delta]:
+    def _ended(self, hold: int, ends: pa.RecordBatch) -> Iterator[Delta]:
         """The reported trees that end, each at its earliest end; they are held no more."""
         identity, early = ends[IDENTITY].to_numpy(), ends[EARLY].to_numpy()
         order = np.lexsort((early, identity))
@@ -162,7 +197,7 @@ class RetractableTrees:
         first[1:] = np.diff(identity) != 0
         identity, early = identity[first], early[first]
         keys = spread(identity)
-        taken = self._trees.take(lambda run: _hits(run, keys))
+        taken = self._reported(hold).take(lambda run: _hits(run, keys))
         for batch in taken:
             at = np.searchsorted(identity, batch[IDENTITY].to_numpy())
             rows = batch.select(_ROW)
@@ -170,13 +205,12 @@ class RetractableTrees:
             minus = rows.append_column(EARLY, pa.array(early[at])).select(names)
             yield Delta(rows[:0], minus)
 
-    @property
-    def rows(self) -> int:
-        """How many trees may still end early."""
-        return self._trees.rows
-
 
 _BEFORE_ALL = -(2**63)
+
+
+def _cuts_name(table: int) -> str:
+    return f"cuts {table}"
 
 
 def _hits(run: SortedRun, keys: IntArray) -> IntArray:

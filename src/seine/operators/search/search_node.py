@@ -24,7 +24,7 @@ from seine.graph.node_words import BoxContent, ColumnWords, NodeWords, QueryWord
 from seine.graph.standing_nodes import NodesView, Signature
 from seine.operators.search.keyword_search import SearchOperator
 from seine.operators.search.replica_prices import prices
-from seine.operators.search.searches import DIVIDED_QUERIES, SearchRow
+from seine.operators.search.searches import DIVIDED_QUERIES, SearchRow, searched_part
 from seine.operators.search.static_tuples import StaticTuples
 from seine.operators.search.watch_node import WatchNode
 from seine.operators.step.working_nodes import HostFlow, StatefulNode
@@ -71,10 +71,11 @@ class SearchNode(StatefulNode):
     def details(self, words: NodeWords) -> list[str]:
         watch = words.nodes[self.inputs[0]]
         assert isinstance(watch, WatchNode)
+        searched = searched_part(watch.schema, words.tables[self.searches])
         return [
             f"each of up to {MOST_REPLICAS} buckets holds a copy of the tuples alive; work is divided by "
             f"query, of the first {DIVIDED_QUERIES} by the tuple that comes last",
-            *(f"a copy holds {price}" for price in prices(watch.schema)),
+            *(f"a copy holds {price}" for price in prices(watch.schema, searched)),
         ]
 
     def story(self, query: QueryWords) -> Iterator[str]:

@@ -1,13 +1,14 @@
 """What a search holds: the tuples of its window, and an index of the places where they can be joined.
 
     window   hash of id   _s _e  id  table  number  text                   the text of records
-    places   place        _s _e  id  side  key  table  epoch  terms  ..    what growth asks of a tuple, once
-    for each place
+    places   place        _s _e  id  side  key  table  epoch  terms  ..    what growth asks of a tuple
+    reach    place        _s _e  term  hops                                how near terms are (`reach.py`)
 
 All are log-structured runs (`runs.py`), and a row goes when no tuple to come can live with it. A tuple
 that can be joined with nothing is not held.
 
-Law: `places` has a row for each place of each held tuple; `window` has each held tuple once.
+Law: `places` has a row for each place of each held tuple; `window` has each held tuple once, and each held
+tuple is of a table that a query is over.
 """
 
 from __future__ import annotations

@@ -10,9 +10,12 @@ A term of a query is a bit of a mask; terms that no query here has are not looke
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from copy import copy
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
+from typing import Any
 
 import numpy as np
 
@@ -22,15 +25,16 @@ from seine.algebra.plan_text import column_name
 from seine.algebra.types import BIGINT, STRING
 from seine.graph.parameter_table import ParameterTable
 from seine.operators.search.query_index import NO_TERM, QueryIndex
+from seine.operators.search.table_scope import TableScope
+from seine.operators.search.watched_schema import WatchedSchema
 from seine.rows.hashing import bucket_of
 
-ALL_TABLES = ""  # the scope of a query that follows the schema
 DIVIDED_QUERIES = (
     64  # of the first so many queries every bucket grows a part of the trees; later ones have one home
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class SearchRow:
     """A query as a row of constants: the numbers of its terms, their texts, MAX, its scope, its birth."""
 
@@ -62,20 +66,29 @@ class SearchRow:
     @property
     def words(self) -> str:
         """What it asks for, in words."""
-        tables = ", ".join(column_name(name) for name in names_in(self.scope)) or "all tables"
+        scope = TableScope.of(self.scope)
+        named = ", ".join(column_name(name) for name in sorted(scope.names))
+        tables = "all tables" if scope.follows_schema else named
         size = "one tuple" if self.max_tuples == 1 else f"at most {self.max_tuples} tuples"
         return f"{', '.join(json.loads(self.texts))} in {size} of {tables}"
 
 
-def scope_of(names: Sequence[str]) -> str:
-    """The tables of OVER as one text."""
-    return json.dumps(sorted(names), ensure_ascii=False)
+@lru_cache(maxsize=1 << 18)
+def _read_row(row: tuple[Any, ...]) -> SearchRow:
+    """A row of constants as a query, read once: very many rows stay from version to version."""
+    return SearchRow.of(row)
 
 
-def names_in(scope: str) -> list[str]:
-    """The tables that a scope names; none if it follows the schema."""
-    names: list[str] = json.loads(scope) if scope else []
-    return names
+_SCOPE = 4  # the place of the scope in a row of constants
+
+
+def searched_part(schema: WatchedSchema, table: ParameterTable) -> WatchedSchema:
+    """The tables of a schema that queries of a table are over, and the edges between them.
+
+    Tuples of others are in no tree: nothing of them has to be held, and nobody waits for them.
+    """
+    scopes = [TableScope.of(text) for text in {row[_SCOPE] for row in table.rows.values()}]
+    return schema.within(lambda one, lasting: any(s.takes(one.name, lasting=lasting) for s in scopes))
 
 
 class Searches:
@@ -84,16 +97,16 @@ class Searches:
     def __init__(
         self,
         table: ParameterTable,
-        tables: Mapping[int, str],
+        schema: WatchedSchema,
         bucket: int,
         buckets: int,
         frequent: Collection[int] = (),
     ) -> None:
-        """`tables` are the names of the searched tables by number, `frequent` the terms without reach."""
+        """`frequent` are the terms without reach."""
         numbers = np.fromiter(table.rows, np.int64, len(table))
         at_home = (numbers < DIVIDED_QUERIES) | (bucket_of(numbers, buckets) == bucket)
         chosen = numbers[at_home].tolist()
-        rows = [SearchRow.of(table.rows[number]) for number in chosen]
+        rows = [_read_row(table.rows[number]) for number in chosen]
         self._table, self._numbers = table, chosen
         self.count = len(rows)
         self.divided: BoolArray = (
@@ -105,10 +118,12 @@ class Searches:
         )
         self.size = np.array([len(row.terms) for row in rows], np.int64)
         self.full: IntArray = (np.int64(1) << self.size) - 1
-        self.terms: IntArray = np.unique(np.array([t for row in rows for t in row.terms], np.int64))
-        self.words = self._words(rows)
-        self.table_numbers = np.array(sorted(tables), np.int64)
-        self._scope, self._allowed = self._scopes(rows, [tables[n] for n in sorted(tables)])
+        flat = np.fromiter(chain.from_iterable(row.terms for row in rows), np.int64, int(self.size.sum()))
+        self.terms: IntArray = np.unique(flat)
+        self.words = self._words(np.searchsorted(self.terms, flat))
+        tables = sorted((*schema.tables, *schema.gone), key=lambda one: one.number)
+        self.table_numbers = np.array([one.number for one in tables], np.int64)
+        self._scope, self._allowed = self._scopes(rows, [(one.name, one in schema.lasting) for one in tables])
         self._set_frequent(frequent)
 
     def _set_frequent(self, frequent: Collection[int]) -> None:
@@ -132,25 +147,22 @@ class Searches:
         places = np.searchsorted(self.terms, numbers).clip(max=len(self.terms) - 1)
         return places, self.terms[places] == numbers
 
-    def _words(self, rows: Sequence[SearchRow]) -> IntArray:
-        """The terms of each query, as places in `terms`, filled up with NO_TERM."""
-        words = np.full((len(rows), int(self.size.max(initial=0))), NO_TERM, np.int64)
-        for i, row in enumerate(rows):
-            words[i, : len(row.terms)] = row.terms
-        known = words != NO_TERM
-        words[known] = np.searchsorted(self.terms, words[known])
+    def _words(self, flat: IntArray) -> IntArray:
+        """The terms of each query, one query after another, as a row each, filled up with NO_TERM."""
+        words = np.full((self.count, int(self.size.max(initial=0))), NO_TERM, np.int64)
+        words[np.arange(words.shape[1]) < self.size[:, None]] = flat
         return words
 
     @staticmethod
-    def _scopes(rows: Sequence[SearchRow], names: list[str]) -> tuple[IntArray, BoolArray]:
+    def _scopes(rows: Sequence[SearchRow], tables: Sequence[tuple[str, bool]]) -> tuple[IntArray, BoolArray]:
         """The number of each query's scope, and which tables each scope has; the last stands for tables
-        that are gone.
+        that are gone. `tables` have their name, and whether they are streams without a window.
         """
         scopes = {scope: i for i, scope in enumerate(dict.fromkeys(row.scope for row in rows))}
-        allowed = np.zeros((len(scopes), len(names) + 1), bool)
-        for scope, i in scopes.items():
-            inside = {*names} if scope == ALL_TABLES else {*names_in(scope)}
-            allowed[i, : len(names)] = [name in inside for name in names]
+        allowed = np.zeros((len(scopes), len(tables) + 1), bool)
+        for text, i in scopes.items():
+            scope = TableScope.of(text)
+            allowed[i, : len(tables)] = [scope.takes(name, lasting=lasting) for name, lasting in tables]
         return np.array([scopes[row.scope] for row in rows], np.int64), allowed
 
     def table_places(self, numbers: AnyArray) -> IntArray:

@@ -30,9 +30,7 @@ class SpotStep:
 
     def __init__(self, node: SpotNode, watch: WatchNode, table: ParameterTable) -> None:
         self._node = node.id
-        self._searches = searches = Searches(
-            table, {member.number: member.name for member in watch.members}, 0, 1
-        )
+        self._searches = searches = Searches(table, watch.schema, 0, 1)
         self._by_term = (
             np.argsort(searches.words[:, 0], kind="stable") if searches.count else np.zeros(0, int)
         )

@@ -53,9 +53,9 @@ class TreeSearch:
     ) -> None:
         self._schema, self._static, self._table, self._buckets = schema, static, table, buckets
         self._static_places = [] if static is None else static.places
-        self._names = {table.number: table.name for table in (*schema.tables, *schema.gone)}
-        ranks = {name: rank for rank, name in enumerate(sorted(self._names.values()))}
-        self._rank = {number: ranks[name] for number, name in self._names.items()}
+        names = {table.number: table.name for table in (*schema.tables, *schema.gone)}
+        ranks = {name: rank for rank, name in enumerate(sorted(names.values()))}
+        self._rank = {number: ranks[name] for number, name in names.items()}
         self.sides, self._spans = _sides(schema.edges), schema.edge_spans
         self._searches: dict[tuple[int, frozenset[int]], Searches] = {}
         self._static_reach: dict[Searches, tuple[list[SortedRun], IntArray]] = {}
@@ -64,7 +64,7 @@ class TreeSearch:
         """The queries that a bucket works for."""
         none = frozenset[int]()
         if (bucket, none) not in self._searches:
-            self._searches[bucket, none] = Searches(self._table, self._names, bucket, self._buckets)
+            self._searches[bucket, none] = Searches(self._table, self._schema, bucket, self._buckets)
         if (bucket, frequent) not in self._searches:
             self._searches[bucket, frequent] = self._searches[bucket, none].with_frequent(frequent)
         return self._searches[bucket, frequent]
@@ -73,8 +73,17 @@ class TreeSearch:
         """New tuples, of which those are held that may ever be joined."""
         return NewTuples(batch, hold_all=self._schema.may_change)
 
+    def spending(self, bucket: int) -> QuerySpending:
+        """The account of one step of a bucket."""
+        return QuerySpending(self.searches(bucket))
+
     def trees(
-        self, new: NewTuples, state: SearchState, bucket: int, passed: int = FOREVER
+        self,
+        new: NewTuples,
+        state: SearchState,
+        bucket: int,
+        spending: QuerySpending,
+        passed: int = FOREVER,
     ) -> Iterator[FoundTrees]:
         """The trees whose last tuple is new; all tuples from before the instant `passed` had come already."""
         state.frequent_terms(new.batch)
@@ -89,7 +98,7 @@ class TreeSearch:
         graph = DataGraph(tuples, runs + ([new.places] if new.places is not None else []))
         held = [*state.reach.overlapping(), *of_relations]
         searches, fresh = self._publish(TermReach(graph, searches, held), roots, state, bucket)
-        distances, spending = Distances(tuples, searches, held + fresh), QuerySpending(searches)
+        distances = Distances(tuples, searches, held + fresh)
         seeding, pruning = Seeding(searches, graph, distances, spending), Pruning(searches, distances)
         here = tuples.id[roots] % self._buckets == bucket
         for chosen, queries in seeding.seeds(roots, here):
@@ -99,7 +108,6 @@ class TreeSearch:
                     results = self._as_rows(trees, searches, tuples, TupleTexts(new, state, self._static))
                     spending.emit(trees.query, _text_bytes(results.rows))
                     yield results
-        spending.settle()
 
     def _open_sides(self, passed: int) -> IntArray:
         """The sides of edges that stand, or that tuples may still come for that arrived while they stood."""

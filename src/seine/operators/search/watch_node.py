@@ -1,7 +1,7 @@
 """The node in front of a keyword search: which terms does a tuple contain, and where can it be joined?
 
-    SEARCH 'tarantino travolta'         a row of the term table for each term, claimed by the queries that
-    have it CREATE JOIN movie.did = director.did
+    SEARCH 'tarantino travolta'                a row of the term table for each term, claimed by its queries
+    CREATE JOIN movie.did = director.did       an edge: a place of each tuple of movie and of director
 
     director ──┐
     movie ─────┼─ watch [terms] ─── tuples of all tables, in the one form of `tuple_columns.py`

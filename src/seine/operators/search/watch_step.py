@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +17,7 @@ from seine.algebra.functions.casting import implied_cast
 from seine.algebra.types import NUMBERS, Type
 from seine.evaluate.data_columns import DataColumns
 from seine.evaluate.evaluate import evaluate
-from seine.evaluate.term_matcher import TermMatcher
+from seine.evaluate.term_matcher import TermLexicons, TermMatcher
 from seine.graph.parameter_table import ParameterTable
 from seine.operators.search.term_codes import alternatives_of
 from seine.operators.search.tuple_columns import (
@@ -59,8 +60,7 @@ class TupleForm:
     def __init__(self, table: WatchedTable, edges: Sequence[WatchedEdge], terms: ParameterTable) -> None:
         self._table = table
         self._sides = sides_of(edges, table)
-        alternatives = {number: alternatives_of(code) for number, (code,) in terms.rows.items()}
-        self._matcher = TermMatcher(alternatives, table.names, table.types)
+        self._matcher = TermMatcher(_lexicons_of(terms), table.names, table.types)
         self._front = f'{{"stream": {json.dumps(table.name, ensure_ascii=False)}, "row": '
 
     def columns(
@@ -74,6 +74,12 @@ class TupleForm:
         terms = lists_of(*self._matcher.matches(values, rows), NUMBERS.arrow())
         data = [pa.array(np.full(rows, table.number)), number, epoch, text, terms]
         return [*zip(TUPLE_NAMES, [*data, *places_of(self._sides, columns, rows)], strict=True)]
+
+
+@lru_cache(maxsize=2)
+def _lexicons_of(terms: ParameterTable) -> TermLexicons:
+    """The terms of a version: made once for all tables of it, whose parameter tables never change."""
+    return TermLexicons({number: alternatives_of(code) for number, (code,) in terms.rows.items()})
 
 
 class WatchStep:

@@ -11,7 +11,7 @@ come when their instant is complete.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -81,6 +81,23 @@ class WatchedSchema:
     def streams(self) -> tuple[WatchedTable, ...]:
         """The streams whose tuples may be held."""
         return (*self.members, *self.gone)
+
+    @property
+    def lasting(self) -> tuple[WatchedTable, ...]:
+        """The streams without a window."""
+        return tuple(table for table in self.streams if table.window is None)
+
+    def within(self, takes: Callable[[WatchedTable, bool], bool]) -> WatchedSchema:
+        """The part whose tables are taken; `takes` is told which ones are streams without a window."""
+        lasting = self.lasting
+
+        def taken(tables: Sequence[WatchedTable]) -> tuple[WatchedTable, ...]:
+            return tuple(table for table in tables if takes(table, table in lasting))
+
+        members, relations, gone = taken(self.members), taken(self.relations), taken(self.gone)
+        names = {table.name for table in (*members, *relations, *gone)}
+        edges = tuple(edge for edge in self.edges if {edge.left, edge.right} <= names)
+        return WatchedSchema(members, edges, relations, gone)
 
     @property
     def edge_spans(self) -> EdgeSpans | None:

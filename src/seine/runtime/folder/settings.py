@@ -15,7 +15,7 @@ from seine.operators.state.work_budget import WorkBudget
 from seine.runtime.folder.bucket_labels import labels
 from seine.typed_json import read_json
 
-FORMAT = 7  # of the deployment folder: what an earlier or later Seine wrote is refused
+FORMAT = 8  # of the deployment folder: what an earlier or later Seine wrote is refused
 
 T = TypeVar("T")
 

@@ -18,8 +18,8 @@ CREATE QUERY lone AS SEARCH 'kill*';
 """
 
 
-def _explained(folder: Path, capsys: pytest.CaptureFixture[str], *query: str) -> list[str]:
-    (folder / "films.sql").write_text(SCRIPT)
+def _explained(folder: Path, capsys: pytest.CaptureFixture[str], *query: str, more: str = "") -> list[str]:
+    (folder / "films.sql").write_text(SCRIPT + more)
     assert main(["explain", str(folder / "films.sql"), *query]) == 0
     return [line.strip() for line in capsys.readouterr().out.splitlines()]
 
@@ -31,9 +31,14 @@ def test_a_search_says_what_it_looks_for_and_what_its_copies_hold(
     assert 'it looks for tarantino, "pulp fiction" in at most 2 tuples of director, movie' in page
     assert any(line.startswith("each of up to 8 buckets holds a copy of the tuples alive") for line in page)
     assert "a copy holds movie: its JSON text and about 173 bytes a tuple (1 join)" in page
-    assert "a copy holds nothing of news: no join leads to it" in page
+    assert "a copy holds nothing of news: trees are searched in other streams alone" in page
     assert "joined by movie.did = director.did" in page
     assert "it looks for kill* in one tuple of all tables" in _explained(tmp_path, capsys, "lone")
+
+
+def test_stream_without_a_join_is_not_held(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = _explained(tmp_path, capsys, "pairs", more="CREATE QUERY wide AS SEARCH 'kill bill';\n")
+    assert "a copy holds nothing of news: no join leads to it" in page
 
 
 def test_a_stream_says_which_searches_read_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
