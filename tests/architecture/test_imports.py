@@ -23,7 +23,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "graph": ("algebra",),
     "frontends": ("algebra", "errors"),
     "shedding": ("algebra",),
-    "keyword_networks": ("algebra", "rows"),
+    "keyword_networks": ("algebra", "errors", "rows"),
     "document_templates": ("algebra", "rows"),
     "operators": ("disk_sync", "algebra", "errors", "rows", "evaluate", "documents", "graph", "shedding"),
     "optimizer": ("algebra", "evaluate"),
