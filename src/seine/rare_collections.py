@@ -8,12 +8,13 @@ objects that soon go, and every now and then all those that stay are looked thro
 from __future__ import annotations
 
 import gc
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 _THRESHOLDS = (1_000_000, 100, 1_000)  # of the garbage collector, by generation
-_MOST_GROWTH = 1.25  # of what is set aside, until it is looked through as well
-_set_aside = 0  # objects, when they were looked through last
+_MOST_GROWTH = 1.25  # of memory, until what is set aside is looked through as well
+_blocks_kept = 0  # of memory, when what is set aside was looked through last
 
 
 @contextmanager
@@ -29,11 +30,14 @@ def rare_collections(wanted: bool = True) -> Iterator[None]:
 
 
 def set_aside() -> None:
-    """Leave all objects that there are now out of further collections; those that nobody names still go."""
-    global _set_aside
+    """Leave all objects that there are now out of further collections; those that nobody names still go.
+
+    Blocks of memory are asked for instead of the objects that are set aside: to count these is to visit all.
+    """
+    global _blocks_kept
     gc.freeze()
-    if gc.get_freeze_count() > _MOST_GROWTH * _set_aside:
+    if sys.getallocatedblocks() > _MOST_GROWTH * _blocks_kept:
         gc.unfreeze()
         gc.collect()
         gc.freeze()
-        _set_aside = gc.get_freeze_count()
+        _blocks_kept = sys.getallocatedblocks()

@@ -1,0 +1,48 @@
+"""What is set aside is left out of collections, until it has grown."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+
+import pytest
+
+from seine import rare_collections
+
+
+class Ring:
+    """An object that names itself, so that only a collection frees it."""
+
+    freed = 0
+
+    def __init__(self) -> None:
+        self.itself = self
+
+    def __del__(self) -> None:
+        Ring.freed += 1
+
+
+@pytest.fixture(autouse=True)
+def _thawed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(Ring, "freed", 0)
+    monkeypatch.setattr(rare_collections, "_blocks_kept", 0)
+    yield
+    gc.unfreeze()
+
+
+def test_garbage_that_is_set_aside_stays_until_memory_has_grown() -> None:
+    rare_collections.set_aside()
+    Ring()
+    rare_collections.set_aside()
+    gc.collect()
+    assert Ring.freed == 0
+    rare_collections._blocks_kept = 0
+    rare_collections.set_aside()
+    assert Ring.freed == 1
+
+
+def test_thresholds_are_as_before_afterwards() -> None:
+    before = gc.get_threshold()
+    with rare_collections.rare_collections():
+        assert gc.get_threshold() != before
+    assert gc.get_threshold() == before
