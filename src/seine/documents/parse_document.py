@@ -4,7 +4,7 @@ Law: what intake accepts, every later task can parse, and nothing outside the te
 
 - Entities: XML's five and character references. A document that uses another one is refused.
 - A DOCTYPE is read past and left out: nothing that it declares or points to has any effect.
-- Limits: `LARGEST_DOCUMENT`, `MOST_TAGS`, `DEEPEST`, `MOST_ATTRIBUTES`.
+- Limits: `LARGEST_DOCUMENT`, `MOST_TAGS`, `DEEPEST`, `MOST_ATTRIBUTES`, `MOST_NAMESPACES`.
 - Namespaces: a prefix that is not declared makes a document faulty.
 - Encodings: a text is text already, whatever its XML declaration says; `decode_document` honours it in files.
 
@@ -23,7 +23,10 @@ from lxml import etree
 LARGEST_DOCUMENT = 10_000_000  # bytes of UTF-8
 MOST_TAGS = 500_000  # signs "<" of one document; a tree takes some 200 bytes for each
 DEEPEST = 256  # elements within one another; libxml2's own limit
-MOST_ATTRIBUTES = 1_000  # of one element
+MOST_ATTRIBUTES = 1_000  # of one element, declarations of namespaces counted
+MOST_NAMESPACES = (
+    200  # declared around one element: what is printed of a document repeats them, and compares each two
+)
 _LONGEST_REASON = 160  # characters
 
 _OPTIONS = {
@@ -38,6 +41,8 @@ _WHOLE = etree.XMLParser(**_OPTIONS)  # what is printed keeps comments
 _VALUES = etree.XMLParser(**_OPTIONS, remove_comments=True, remove_pis=True)
 _UNDECLARED = re.compile(r"Entity '([^']*)' not defined")
 _PARAMETER = re.compile(rb"%[^\s%;'\"]+;")
+_CROWDED = re.compile(rb"<([^\s<>/=]+)[^<=]*(?:=[^<=]*){%d}" % (MOST_ATTRIBUTES + 1))
+_ATTRIBUTE = re.compile(rb"\s+[^\s=<>/]+\s*=\s*(?:\"[^\"]*\"|'[^']*')")
 _PLACE = re.compile(r", line \d+, column \d+.*", re.DOTALL)
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -73,13 +78,35 @@ def parse_document(text: str, *, comments: bool = True) -> etree._Element:
         raise DocumentFault(f"the document has more than {MOST_TAGS:,} tags")
     if b"<!DOCTYPE" in raw:
         raw = _without_doctype(raw)
+    if raw.count(b"=") > MOST_ATTRIBUTES:
+        _refuse_attributes(raw)
     try:
-        root = etree.fromstring(raw, _WHOLE if comments else _VALUES)
+        if raw.count(b"xmlns") > MOST_NAMESPACES:
+            _refuse_namespaces(raw)
+        return etree.fromstring(raw, _WHOLE if comments else _VALUES)
     except etree.XMLSyntaxError as error:
         raise DocumentFault(_reason(error)) from None
-    if raw.count(b"=") > MOST_ATTRIBUTES and any(len(one.attrib) > MOST_ATTRIBUTES for one in root.iter("*")):
-        raise DocumentFault(f"an element has more than {MOST_ATTRIBUTES:,} attributes")
-    return root
+
+
+def _refuse_attributes(raw: bytes) -> None:
+    """Refuse an element with too many attributes, before they are parsed. No tag has a `<` within it."""
+    for crowded in _CROWDED.finditer(raw):
+        at, count = crowded.end(1), 0
+        while (attribute := _ATTRIBUTE.match(raw, at)) is not None:
+            at, count = attribute.end(), count + 1
+            if count > MOST_ATTRIBUTES:
+                raise DocumentFault(f"an element has more than {MOST_ATTRIBUTES:,} attributes")
+
+
+def _refuse_namespaces(raw: bytes) -> None:
+    """Refuse an element with too many namespaces around it."""
+    parser = etree.XMLPullParser(events=("start-ns", "end-ns"), **_OPTIONS)
+    parser.feed(raw)
+    count = 0
+    for event, _ in parser.read_events():
+        count += 1 if event == "start-ns" else -1
+        if count > MOST_NAMESPACES:
+            raise DocumentFault(f"an element has more than {MOST_NAMESPACES:,} namespaces declared around it")
 
 
 def fault_of(text: str) -> str | None:

@@ -13,6 +13,11 @@ from seine.documents.document import Document
 from seine.documents.parse_document import DocumentFault, decode_document, fault_of, parse_document
 from seine.documents.path_witnesses import WitnessFinder
 
+
+def namespaces(count: int, first: int = 0) -> str:
+    return "".join(f' xmlns:n{n}="urn:{n}"' for n in range(first, first + count))
+
+
 BOMB = "".join(f'<!ENTITY l{n + 1} "{f"&l{n};" * 10}">' for n in range(9))
 REFUSED = [
     ("", "empty"),
@@ -41,11 +46,17 @@ REFUSED = [
     ("<a><![CDATA[\n\n b </a>", "CData section not finished b </, line 3"),
     ("<a>" * 257 + "</a>" * 257, "more than 256 elements within one another"),
     ("<a " + " ".join(f'x{n}="1"' for n in range(1_001)) + "/>", "more than 1,000 attributes"),
+    ("<a y='>' " + " ".join(f"x{n} = '1'" for n in range(1_000)) + "/>", "more than 1,000 attributes"),
+    (f"<a>{'x=1 ' * 1_500}<b{namespaces(1_001)}/></a>", "more than 1,000 attributes"),
+    (f"<a{namespaces(100)}><b{namespaces(101, 100)}/></a>", "more than 200 namespaces declared around it"),
+    (f"<a{namespaces(150)}><b{namespaces(60)}></a>", "broken XML"),
     ("<a>" + "y" * 10_000_000 + "</a>", "more than 10,000,000 bytes"),
     ("<a>" + "<b/>" * 500_000 + "</a>", "more than 500,000 tags"),
 ]
 ACCEPTED = [
     "<a/>",
+    f"<a><b{namespaces(150)}/><c{namespaces(150)}/></a>",
+    f"<a>{'x=1 ' * 1_500}<b x='1'/></a>",
     "\ufeff<a/>",
     "<a>&amp;&#65;&lt;&gt;&quot;&apos;</a>",
     "<!DOCTYPE a><a/>",
