@@ -9,11 +9,14 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Any
+from unittest import mock
 
+from seine.network.joins.join_trees import tree_plan
 from seine.network.network import Network
 from seine.network.plan.strategy import AT_ONCE, TWO_BY_TWO, Strategy
 from seine.operators.join.derived_node import DerivedPunctuationsNode
@@ -28,7 +31,12 @@ from tests.support.seeds import seed_range, seeds
 
 COLUMNS = "abc"
 TREES = Strategy(plans=TWO_BY_TWO)
-WAYS = {"tree": TREES, "lazy": replace(TREES, lazy=True), "at once": Strategy(plans=AT_ONCE)}
+WAYS = {
+    "tree": TREES,
+    "lazy": replace(TREES, lazy=True, fewest_schemes=True),
+    "any": TREES,  # by costs that are drawn: bushy, or with a join of several above others
+    "at once": Strategy(plans=AT_ONCE),
+}
 Column = tuple[int, str]  # of an alias
 
 
@@ -92,7 +100,17 @@ def draw_ring(rng: Random) -> Drawn:
     return Drawn(tuple(names), windows, schemes, tuple(equal), ())
 
 
+def draw_pairs(rng: Random) -> Drawn:
+    """Two pairs of streams, each of which frees its own rows; only the pairs, joined, free one another."""
+    equal = (((0, "a"), (1, "a")), ((2, "a"), (3, "a")), ((0, "b"), (2, "b")), ((1, "c"), (3, "c")))
+    schemes = {"s": [("a",), ("b",)], "x": [("a",)], "y": [("a",)], "z": [("a",), ("c",)]}
+    windows = {name: rng.choice([None, None, None, 6]) for name in schemes}
+    return Drawn(tuple(schemes), windows, schemes, equal, ())
+
+
 def draw(rng: Random) -> Drawn:
+    if rng.random() < 0.15:
+        return draw_pairs(rng)
     if rng.random() < 0.35:
         return draw_ring(rng)
     count = rng.choice([3, 3, 4, 4, 5])
@@ -194,6 +212,19 @@ def answer(pipeline: Pipeline) -> Counter[tuple[int, ...]]:
     return Counter({values: count for values, count in bag.items() if -1 not in values})
 
 
+@contextmanager
+def drawn_costs(rng: Random) -> Iterator[None]:
+    """Plans are chosen as if combinations of streams had sizes that are drawn."""
+    sizes: dict[frozenset[int], float] = {}
+
+    def rows(items: frozenset[int]) -> float:
+        few = 0.01 if len(items) == 2 else 1.0  # so that pairs are joined first
+        return sizes.setdefault(items, rng.uniform(1, 1000) * few)
+
+    with mock.patch("seine.network.build.tree_plan", lambda joined, *_: tree_plan(joined, rows)):
+        yield
+
+
 def run(folder: Path, drawn: Drawn, plans: str, rng: Random) -> Pipeline:
     script = folder / "script.sql"
     query = query_of(script)
@@ -201,7 +232,8 @@ def run(folder: Path, drawn: Drawn, plans: str, rng: Random) -> Pipeline:
     (folder / plans).mkdir()
     buckets = rng.choice([1, 2, 3])
     pipeline = Pipeline(folder / plans, story, live=False, strategy=WAYS[plans], buckets=buckets)
-    pipeline.network.add(query)
+    with drawn_costs(rng) if plans == "any" else nullcontext():
+        pipeline.network.add(query)
     for input_ in story.inputs:
         if max(input_.clock.watermarks.values()) < FOREVER:
             pipeline.feed(input_)
@@ -217,6 +249,15 @@ def untold(pipeline: Pipeline) -> Iterator[str]:
     for store in pipeline.stores():
         yield from (name for name, held in store.head.items() if name.startswith(WAITING) and held)
         yield from (name for name, held in store.head.items() if name.endswith("_parts") and held)
+
+
+def joins_beneath(network: Network, node: JoinNode | MultiJoinNode) -> Iterator[int]:
+    """The inputs of a join that are joins themselves."""
+    width = node.width if isinstance(node, MultiJoinNode) else 2
+    for prefilter in node.inputs[:width]:
+        below = network.nodes[network.nodes[prefilter].inputs[0]]
+        if isinstance(below, JoinNode | MultiJoinNode):
+            yield below.id
 
 
 def is_tree(network: Network) -> bool:
@@ -240,7 +281,7 @@ def test_a_tree_answers_as_a_join_at_once_and_both_end_empty(seed: int, tmp_path
 
 
 def test_many_of_them_are_trees_and_have_answers(tmp_path: Path) -> None:
-    trees = wide = mixed = answered = 0
+    trees = wide = mixed = answered = bushy = above = 0
     for seed in seed_range(40):
         folder = tmp_path / str(seed)
         folder.mkdir()
@@ -254,6 +295,20 @@ def test_many_of_them_are_trees_and_have_answers(tmp_path: Path) -> None:
         wide += at_once and not is_tree(network)
         mixed += at_once and is_tree(network)
         assert any(isinstance(node, JoinNode | MultiJoinNode) for node in network)
+        with drawn_costs(rng):
+            network = Network(TREES, live=False)
+            network.add(query)
+        joined = [[*joins_beneath(network, node)] for node in network if isinstance(node, JoinNode)]
+        bushy += any(len(sides) == 2 for sides in joined)
+        above += any([*joins_beneath(network, n)] for n in network if isinstance(n, MultiJoinNode))
         fed = {name: lines(rng, schemes) for name, schemes in drawn.schemes.items()}
         answered += bool(drawn.answers({n: [x for x in lines_ if "v" in x] for n, lines_ in fed.items()}))
-    assert trees > 10 and wide > 2 and mixed > 2 and answered > 15, (trees, wide, mixed, answered)
+    counted = {
+        "trees": trees,
+        "wide": wide,
+        "mixed": mixed,
+        "answered": answered,
+        "bushy": bushy,
+        "above": above,
+    }
+    assert trees > 10 and wide > 2 and mixed > 2 and answered > 15 and bushy > 1 and above > 1, counted

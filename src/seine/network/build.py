@@ -32,13 +32,13 @@ from seine.network.joins.chosen_schemes import fewest_schemes
 from seine.network.joins.join_keys import ItemRows, JoinKeys
 from seine.network.joins.join_placing import JoinPlacer
 from seine.network.joins.join_sharing import JoinOrderSearch, JoinStep, Order
-from seine.network.joins.join_trees import TreePlan, at_once, tree_plan
+from seine.network.joins.join_trees import TreePlan, tree_plan
 from seine.network.joins.limited_placing import place_limited
 from seine.network.joins.multi_joins import MultiPlan, multi_plan, nested_aliases, streams_at_once
-from seine.network.joins.multi_placing import place_multi_join
+from seine.network.joins.multi_placing import place_multi_join, stream_punctuations
 from seine.network.joins.prefilters import Prefilters
 from seine.network.joins.stream_placing import place_stream, streams_of
-from seine.network.joins.tree_placing import TreePlacing
+from seine.network.joins.tree_placing import TreePart, TreePlacing
 from seine.network.plan.block_conditions import Conditions, split_constants
 from seine.network.plan.importance import importance_of
 from seine.network.plan.output_form import RecordForm
@@ -278,13 +278,14 @@ class Builder:
         tree, multi = None, None
         if streams is not None:
             tree = self._tree(block, streams)
-            together = at_once(streams, tree)
-            multi = None if together is None else multi_plan(together, bases)
+            multi = multi_plan(streams, bases) if tree is None else None
             self.joined.append(nested_aliases(streams, None if tree is None else tree.tree))
-        fewest = fewest_schemes(block) if self._strategy.fewest_schemes and tree is None else None
+        fewest = fewest_schemes(block, tree) if self._strategy.fewest_schemes else None
         if fewest is not None and multi is not None:
             kept = [use for use in multi.schemes if (use.stream.name, use.scheme) in fewest]
             multi = replace(multi, schemes=tuple(kept))
+        if fewest is not None and tree is not None:
+            tree = tree.listening(fewest)
         self._placer.listen_to(fewest)
         joining = JoinOrderSearch(block, bases, self._site, self._placer.join_owner, minimal)
         order = self._order(block, joining, tree, multi)
@@ -297,14 +298,29 @@ class Builder:
         for item, (_, breaker) in enumerate(placed):
             conjuncts += breaker.tag_condition(offsets[item]) if breaker else []
         conditions = Conditions(tuple(conjuncts), self._strategy)
-        growing = None if tree is None else TreePlacing(self._placer, tree, offsets, bases)
-        joins, decided = self._join_all(block, bases, joining, order, conditions, multi, growing)
-        equal = [*map(move, joining.equalities([step.keys for step in order.steps]))]
+        growing, top = None, None
+        if tree is not None:
+            growing = TreePlacing(
+                self._placer,
+                self._joins,
+                self._prefilters,
+                self._strategy,
+                joining,
+                bases,
+                tree,
+                offsets,
+                conditions,
+            )
+            top = growing.place()
+        joins, decided = self._join_all(block, bases, joining, order, conditions, multi, top)
+        keys = [*(top.keys if top else ()), *(step.keys for step in order.steps)]
+        equal = [*map(move, joining.equalities(keys))]
         exact, checks = conditions.fewest(decided, equal) if minimal else conditions.exact(decided)
-        self._need_columns(joins, order.steps[-len(joins) :], conditions, [*outputs, *exact, *checks])
-        for join, columns in growing.needed() if growing else ():
-            self._placer.claim_columns(join, columns)
-        last = joins[-1] if joins else self._first(bases[order.first])
+        above = [*outputs, *exact, *checks]
+        needed = self._need_columns(joins, order.steps, conditions, above)
+        if growing is not None and top is not None:
+            growing.need(top, needed, _columns(conditions.necessary(0, sys.maxsize)))
+        last = joins[-1] if joins else top.node if top else self._first(bases[order.first])
         return BlockRows(self._site.nodes[last.id], tuple(exact), tuple(checks), outputs)
 
     def _tree(self, block: Block, streams: JoinedStreams) -> TreePlan | None:
@@ -314,7 +330,7 @@ class Builder:
             return None
         tree = self._cheapest(block, streams)
         stages = None if self._stages is None else max(self._stages, self._site.depth)
-        return None if tree is None or (stages is not None and len(tree.derived) > stages) else tree
+        return None if tree is None or (stages is not None and tree.depth > stages) else tree
 
     def _cheapest(self, block: Block, streams: JoinedStreams) -> TreePlan | None:
         if self._estimates is None:
@@ -324,14 +340,14 @@ class Builder:
         def rows(ports: frozenset[int]) -> float:
             return costs.rows(frozenset(streams.items[port] for port in ports))
 
-        return tree_plan(streams, rows, self._strategy.objective)
+        return tree_plan(streams, rows, self._strategy.objective, self._estimates)
 
     def _order(
         self, block: Block, joining: JoinOrderSearch, tree: TreePlan | None, multi: MultiPlan | None
     ) -> Order:
         """The order of a block's joins: one that punctuations free, the plan's, or one of existing joins."""
         if tree is not None:
-            return joining.in_order(tree.items, tree.first if multi else 1)
+            return joining.at_once(tree.items)
         if multi is not None:
             return joining.at_once(multi.items)
         if not self._strategy.search or len(block.items) == 1:
@@ -360,39 +376,34 @@ class Builder:
         order: Order,
         conditions: Conditions,
         multi: MultiPlan | None,
-        tree: TreePlacing | None,
+        tree: TreePart | None,
     ) -> tuple[list[Node], list[int]]:
-        """Place the joins of a block; returns them, and the conjuncts that keys have decided."""
-        node = self._first(bases[order.first])
-        decided: list[int] = []
-        keys: list[JoinKeys] = []
+        """Place the joins of a block above its tree; returns them, and the conjuncts that keys have
+        decided.
+        """
+        node = self._first(bases[order.first]) if tree is None else tree.node
+        keys: list[JoinKeys] = [*tree.keys] if tree else []
         joins: list[Node] = []
-        steps = order.steps
+        steps, known = order.steps, [*tree.decided] if tree else []
         if multi is not None:
-            steps = steps[len(multi.items) - 1 :]
-        generation = tree.generation(steps, multi) if tree else 0
-        if multi is not None:
+            punctuations = stream_punctuations(self._placer, multi)
             strategy = self._strategy
-            node = place_multi_join(self._placer, self._prefilters, multi, conditions, strategy, generation)
-            decided += multi.decided
+            node = place_multi_join(self._placer, self._prefilters, multi, punctuations, conditions, strategy)
+            known += multi.decided
             joins.append(node)
-            if tree:
-                tree.add(node)
-        for step in steps:
+        at_once = multi.items if multi else tree.streams if tree else ()
+        decided = [*known, *joining.decided(keys)]
+        for step in steps[len(at_once) - 1 :] if at_once else steps:
             before = list(decided)
             keys.append(step.keys)
-            decided = [*(multi.decided if multi else ()), *joining.decided(keys)]
+            decided = [*known, *joining.decided(keys)]
             item = block.items[step.item]
             if isinstance(item, Lookup):
                 node = self._joins.lookup(node, item, step, conditions, before, decided)
             else:
                 right = bases[step.item].node
                 assert right is not None
-                node = self._joins.join(
-                    node, self._site.nodes[right], step, conditions, before, decided, tree, generation
-                )
-                if tree:
-                    tree.add(node)
+                node = self._joins.join(node, self._site.nodes[right], step, conditions, before, decided)
             joins.append(node)
         return joins, decided
 
@@ -411,17 +422,20 @@ class Builder:
         steps: Sequence[JoinStep],
         conditions: Conditions,
         above: Sequence[Expression],
-    ) -> None:
-        """Let each join give what is read above it, by later joins or of the whole row."""
-        if not joins:
-            return
-        conditions_read = _columns(conditions.necessary(0, sys.maxsize))
+    ) -> set[int]:
+        """Let each join give what is read above it, by later joins or of the whole row; what is read above
+        them all.
+        """
         needed = _columns(above)
-        for join, step in reversed([*zip(joins, steps, strict=True)]):
+        if not joins:
+            return needed
+        conditions_read = _columns(conditions.necessary(0, sys.maxsize))
+        for join, step in reversed([*zip(joins, steps[len(steps) - len(joins) :], strict=True)]):
             width = len(join.types)
             self._placer.claim_columns(join.id, [index for index in needed if index < width])
             needed |= conditions_read
             needed |= _columns(step.keys.left)
+        return needed
 
 
 def _rows_of(breaker: BreakerRows) -> BlockRows:

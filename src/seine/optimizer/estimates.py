@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 
 import numpy as np
 import pyarrow as pa
@@ -18,17 +19,21 @@ from seine.evaluate.evaluate import evaluate, truth
 from seine.optimizer.column_statistics import ColumnStatistics, describe_column
 from seine.optimizer.guesses import guess
 
+_FEWEST_OPEN = 0.01  # of the values of a scheme, that are taken not to be punctuated yet
+
 
 @dataclass(frozen=True)
 class Sample:
     """Some rows of a stream or relation, c0, c1, .., and how many rows they stand for.
 
-    `rate` is how many of them begin in one unit of event time; None for a relation.
+    `rate` is how many of them begin in one unit of event time; None for a relation. `punctuations` are how
+    many have come of each scheme.
     """
 
     rows: pa.RecordBatch
     seen: float
     rate: float | None = None
+    punctuations: Mapping[int, int] = field(default_factory=dict)
 
     def alive(self, window: int | None) -> float:
         """How many rows are alive at once: what a join has to hold."""
@@ -64,6 +69,24 @@ class Estimates:
             sample = self.samples[stream]
             self._columns[key] = describe_column(sample.rows.column(index), sample.seen)
         return self._columns[key]
+
+    def punctuations(self, stream: str, scheme: int) -> float:
+        """How many punctuations of a scheme have come."""
+        sample = self.samples.get(stream)
+        return 0.0 if sample is None else float(sample.punctuations.get(scheme, 0))
+
+    def open_share(self, stream: str, scheme: int, columns: Sequence[int]) -> float:
+        """The share of the values of a scheme's columns that have not been punctuated; 1 if nothing is known.
+
+        >>> sample = Sample(pa.record_batch({"c0": [1, 2, 3, 4]}), 4, 1.0, {0: 3})
+        >>> Estimates({"s": sample}).open_share("s", 0, [0]), Estimates({}).open_share("s", 0, [0])
+        (0.25, 1.0)
+        """
+        sample = self.samples.get(stream)
+        if sample is None or not sample.rows.num_rows or max(columns) >= sample.rows.num_columns:
+            return 1.0
+        distinct = min(sample.seen, prod(max(self.column(stream, c).distinct, 1.0) for c in columns))
+        return max(1 - self.punctuations(stream, scheme) / max(distinct, 1.0), _FEWEST_OPEN)
 
     def selectivity(self, stream: str, predicate: Expression) -> float:
         """The share of a stream's rows that satisfy a predicate.

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 from seine.algebra.expressions import Call, Column, Expression, Renumbering, columns_of, renumbering
 from seine.algebra.plan import Scan, walk
@@ -70,6 +71,16 @@ class JoinKeys:
 NO_KEYS = JoinKeys((), (), ())
 
 
+class _KeyEquality(NamedTuple):
+    """A conjunct that equates an expression over some items with one over others."""
+
+    number: int
+    theirs: Expression
+    ours: Expression
+    their_items: set[int]
+    our_items: set[int]
+
+
 class BlockKeys:
     """The keys by which the items of a block can be joined, in whatever order."""
 
@@ -77,7 +88,7 @@ class BlockKeys:
         self._block = block
         self._bases = bases
         self._renumberings: dict[tuple[tuple[int, int], ...], Renumbering] = {}
-        self._known: dict[tuple[tuple[int, ...], int], dict[Pair, KeyMeaning]] = {}
+        self._known: dict[tuple[tuple[int, ...], tuple[int, ...]], dict[Pair, KeyMeaning]] = {}
 
     @cached_property
     def places(self) -> list[tuple[int, int]]:
@@ -102,8 +113,12 @@ class BlockKeys:
         return known
 
     def of(self, items: tuple[int, ...], item: int) -> JoinKeys:
-        """The keys of the join of an item with these: one of equal columns, fixed ones for want of others."""
-        pairs = self.all_of(items, item)
+        """The keys of the join of an item with these."""
+        return self.between(items, (item,))
+
+    def between(self, items: tuple[int, ...], others: tuple[int, ...]) -> JoinKeys:
+        """The keys of the join of items with others: one of equal columns, fixed ones for want of others."""
+        pairs = self._pairs(items, others)
         best: dict[object, Pair] = {}
         for pair in sorted(pairs, key=_in_order):
             meaning = pairs[pair]
@@ -113,9 +128,12 @@ class BlockKeys:
 
     def all_of(self, items: tuple[int, ...], item: int) -> dict[Pair, KeyMeaning]:
         """All pairs of keys that are equal where the conditions hold."""
-        if (items, item) not in self._known:
-            self._known[items, item] = self._search(items, item)
-        return self._known[items, item]
+        return self._pairs(items, (item,))
+
+    def _pairs(self, items: tuple[int, ...], others: tuple[int, ...]) -> dict[Pair, KeyMeaning]:
+        if (items, others) not in self._known:
+            self._known[items, others] = self._search(items, others)
+        return self._known[items, others]
 
     def decided(self, joined: Sequence[JoinKeys]) -> list[int]:
         """The conjuncts that hold for rows whose joins have had these keys."""
@@ -165,57 +183,58 @@ class BlockKeys:
         return [*linear_equalities(self._block.conditions)]
 
     @cached_property
-    def _equalities(self) -> dict[int, list[tuple[int, Expression, Expression, set[int]]]]:
-        """For each item the conjuncts that equate an expression over it alone with another: number, the
-        other side, its own side, and the items that the other side reads. Not those that are linear, or of
-        classes.
+    def _equalities(self) -> dict[int, list[_KeyEquality]]:
+        """For each item the conjuncts that equate an expression over it, and perhaps others, with another.
+        Not those that are linear, or of classes.
         """
-        equalities: dict[int, list[tuple[int, Expression, Expression, set[int]]]] = {}
+        equalities: dict[int, list[_KeyEquality]] = {}
         linear = {number for _, numbers in self._sums for number in numbers}
         for number, part in enumerate(self._block.conditions):
             if is_equality(part) and number not in linear and number not in self._plain:
                 reads = [{self.places[i][0] for i in columns_of(side)} for side in part.args]
                 for here, there in ((0, 1), (1, 0)):
-                    if reads[here] and len(reads[there]) == 1:
-                        (item,) = reads[there]
-                        sides = (part.args[here], part.args[there])
-                        equalities.setdefault(item, []).append((number, *sides, reads[here]))
+                    if reads[here] and reads[there]:
+                        one = _KeyEquality(
+                            number, part.args[here], part.args[there], reads[here], reads[there]
+                        )
+                        equalities.setdefault(min(reads[there]), []).append(one)
         return equalities
 
-    def _search(self, items: tuple[int, ...], item: int) -> dict[Pair, KeyMeaning]:
-        offsets = self.offsets(items)
-        theirs_moved, ours_moved = self.moving(offsets), self.moving({item: 0})
+    def _search(self, items: tuple[int, ...], others: tuple[int, ...]) -> dict[Pair, KeyMeaning]:
+        offsets, ours = self.offsets(items), self.offsets(others)
+        theirs_moved, ours_moved = self.moving(offsets), self.moving(ours)
         pairs: dict[Pair, KeyMeaning] = {}
-        for number, theirs, ours, reads in self._equalities.get(item, ()):
-            if reads <= offsets.keys():
-                pairs.setdefault(one_type(theirs_moved(theirs), ours_moved(ours)), KeyMeaning(number))
-        for equality in self._sums_over(items, item):
+        for one in (one for item in others for one in self._equalities.get(item, ())):
+            if one.their_items <= offsets.keys() and one.our_items <= ours.keys():
+                pair = one_type(theirs_moved(one.theirs), ours_moved(one.ours))
+                pairs.setdefault(pair, KeyMeaning(one.number))
+        for equality in self._sums_over({*items}, {*others}):
             addends = [n for n, read in enumerate(self._reads(equality)) if read <= offsets.keys()]
             pairs.setdefault(equality.keys(addends, theirs_moved, ours_moved), KeyMeaning())
-        for one in self._classes:
-            pairs.update(self._class_pairs(one, offsets, item))
+        for class_ in self._classes:
+            pairs.update(self._class_pairs(class_, offsets, ours))
         return pairs
 
     def _reads(self, equality: LinearEquality) -> list[set[int]]:
         return equality.reads(lambda index: self.places[index][0])
 
-    def _sums_over(self, items: tuple[int, ...], item: int) -> Iterator[LinearEquality]:
-        """The linear equalities whose addends each read this item alone, or only these; not of classes."""
+    def _sums_over(self, items: set[int], others: set[int]) -> Iterator[LinearEquality]:
+        """The linear equalities whose addends each read only these items, or only others; not of classes."""
         for equality, _ in self._sums:
             if self._is_closed and shifted_pair(equality) is not None:
                 continue
             reads = self._reads(equality)
-            ours = [read for read in reads if not read <= {*items}]
-            if ours and len(ours) < len(reads) and all(read == {item} for read in ours):
+            ours = [read for read in reads if not read <= items]
+            if ours and len(ours) < len(reads) and all(read <= others for read in ours):
                 yield equality
 
     def _class_pairs(
-        self, one: KeyClass, offsets: dict[int, int], item: int
+        self, one: KeyClass, offsets: dict[int, int], others: dict[int, int]
     ) -> Iterator[tuple[Pair, KeyMeaning]]:
-        """The keys by two columns of a class, one of the items before and one of this item."""
+        """The keys by two columns of a class, one of the items before and one of the others."""
         columns = [Column(index, one.type) for index in one.offsets]
-        theirs_moved, ours_moved = self.moving(offsets), self.moving({item: 0})
-        for ours in (column for column in columns if self.places[column.index][0] == item):
+        theirs_moved, ours_moved = self.moving(offsets), self.moving(others)
+        for ours in (column for column in columns if self.places[column.index][0] in others):
             for theirs in (column for column in columns if self.places[column.index][0] in offsets):
                 equality = one.difference(theirs, ours)
                 if equality is None:

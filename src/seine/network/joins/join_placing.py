@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 
 from seine.algebra.definitions import StreamDef
 from seine.algebra.plan import Lookup, Query
 from seine.graph.node import Node
-from seine.network.joins.join_punctuations import punctuating_stream, punctuations_of
+from seine.network.joins.join_keys import JoinKeys
+from seine.network.joins.join_punctuations import (
+    Punctuating,
+    claim_punctuations,
+    punctuating_stream,
+    punctuations_of,
+)
 from seine.network.joins.join_sharing import JoinStep
 from seine.network.joins.prefilters import Prefilters
 from seine.network.joins.stream_placing import streams_of
-from seine.network.joins.tree_placing import TreePlacing, claim_punctuations
 from seine.network.plan.block_conditions import Conditions, shift_back
 from seine.network.plan.strategy import Strategy
 from seine.network.site.placing import Placer, port_of
@@ -41,70 +46,85 @@ class JoinPlacer:
         conditions: Conditions,
         before: Sequence[int],
         decided: Sequence[int],
-        tree: TreePlacing | None = None,
-        generation: int = 0,
     ) -> JoinNode:
-        """Pairs of the rows of two nodes.
+        """Pairs of the rows of two nodes, by the join that exists if there is one.
 
         `before` are the conjuncts that keys of joins below have decided; `decided` has those of its own, too.
-        `tree` is the tree of joins, freed by punctuations, of which it is the next one.
         """
-        join = self._standing(left, right, step, tree, generation)
+        existing = None if step.existing is None else self._placer.site.nodes[step.existing]
+        return self._placed((left, right), step.keys, conditions, before, decided, (), 0, 0, existing)
+
+    def join_parts(
+        self,
+        sides: tuple[Node, Node],
+        keys: JoinKeys,
+        conditions: Conditions,
+        before: Sequence[int],
+        decided: Sequence[int],
+        derived: Sequence[Punctuating],
+        generation: int,
+        first: int,
+    ) -> JoinNode:
+        """Pairs of the rows of two parts of a tree, which begin at the column `first` of the whole row; it
+        listens to `derived` punctuations.
+        """
+        return self._placed(sides, keys, conditions, before, decided, derived, generation, first, None)
+
+    def _placed(
+        self,
+        sides: tuple[Node, Node],
+        keys: JoinKeys,
+        conditions: Conditions,
+        before: Sequence[int],
+        decided: Sequence[int],
+        derived: Sequence[Punctuating],
+        generation: int,
+        first: int,
+        existing: Node | None,
+    ) -> JoinNode:
+        left, right = sides
+        owner = self._placer.join_owner
+        identity = join_signature(left.id, right.id, keys.left, keys.right, owner, bool(derived), generation)
+        join = existing or self._placer.site.find(identity)
         if join is None:
-            prefilters = [self._prefilters.new(left), self._prefilters.new(right)]
-            keys = (step.keys.left, step.keys.right)
-            common = self._placer.common(
-                left.types + right.types,
-                left.streams + right.streams,
-                left.hold + right.hold,
-                left.identities + right.identities,
-                max(left.stage, right.stage) + 1,
-                out=(),
-                owner=self._placer.join_owner,
-            )
-            punctuations = tree.punctuations(step.keys.left) if tree else []
-            punctuations += punctuations_of(self._placer, self._streams, (left, right), keys)
-            ports = [port_of(prefilter, key) for prefilter, key in zip(prefilters, keys, strict=True)]
-            ports += [port for port, _ in punctuations]
-            candidate = JoinNode(
-                ports=tuple(ports),
-                filters=(),
-                purges=tuple(purge for _, purge in punctuations),
-                lazy=self._strategy.lazy,
-                purge_batch=self._strategy.purge_batch,
-                times=(self._time(left), self._time(right)),
-                generation=generation,
-                **common,
-            )
-            join = self._placer.site.insert(candidate, self._identity(left, right, step, tree, generation))
+            join = self._placer.site.insert(self._candidate(sides, keys, derived, generation), identity)
         else:
             claim_punctuations(self._placer, join.inputs[2:])
-        width = len(left.types)
-        self._prefilters.claim(join, 0, conditions.necessary(0, width, before))
-        end = width + len(right.types)
-        right_conditions = conditions.necessary(width, end, before)
-        self._prefilters.claim(join, 1, shift_back(right_conditions, width))
+        assert isinstance(join, JoinNode)
+        middle, end = first + len(left.types), first + len(left.types) + len(right.types)
+        self._prefilters.claim(join, 0, shift_back(conditions.necessary(first, middle, before), first))
+        self._prefilters.claim(join, 1, shift_back(conditions.necessary(middle, end, before), middle))
         self._placer.claim_node(join.id)
-        self._placer.claim_filter(join.id, conditions.necessary(0, end, decided))
+        self._placer.claim_filter(join.id, shift_back(conditions.necessary(first, end, decided), first))
         return join
 
-    def _identity(
-        self, left: Node, right: Node, step: JoinStep, tree: TreePlacing | None, generation: int
-    ) -> Hashable:
-        listens, owner = tree is not None and tree.listens(), self._placer.join_owner
-        return join_signature(left.id, right.id, step.keys.left, step.keys.right, owner, listens, generation)
-
-    def _standing(
-        self, left: Node, right: Node, step: JoinStep, tree: TreePlacing | None, generation: int
-    ) -> JoinNode | None:
-        """The join that does this, if there is one; outside of a tree any will do."""
-        site = self._placer.site
-        if tree is None and step.existing is not None:
-            existing: Node | None = site.nodes[step.existing]
-        else:
-            existing = site.find(self._identity(left, right, step, tree, generation))
-        assert existing is None or isinstance(existing, JoinNode)
-        return existing
+    def _candidate(
+        self, sides: tuple[Node, Node], keys: JoinKeys, derived: Sequence[Punctuating], generation: int
+    ) -> JoinNode:
+        left, right = sides
+        both = (keys.left, keys.right)
+        common = self._placer.common(
+            left.types + right.types,
+            left.streams + right.streams,
+            left.hold + right.hold,
+            left.identities + right.identities,
+            max(left.stage, right.stage) + 1,
+            out=(),
+            owner=self._placer.join_owner,
+        )
+        prefilters = [*map(self._prefilters.new, sides)]
+        punctuations = [*derived, *punctuations_of(self._placer, self._streams, sides, both)]
+        ports = [port_of(prefilter, key) for prefilter, key in zip(prefilters, both, strict=True)]
+        return JoinNode(
+            ports=(*ports, *(port for port, _ in punctuations)),
+            filters=(),
+            purges=tuple(purge for _, purge in punctuations),
+            lazy=self._strategy.lazy,
+            purge_batch=self._strategy.purge_batch,
+            times=(self._time(left), self._time(right)),
+            generation=generation,
+            **common,
+        )
 
     def lookup(
         self,

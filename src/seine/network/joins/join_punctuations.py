@@ -14,6 +14,7 @@ from seine.algebra.definitions import StreamDef
 from seine.algebra.expressions import Column, Expression, shift_columns
 from seine.graph.node import Node, Port
 from seine.network.site.placing import Placer
+from seine.operators.join.derived_node import DerivedPunctuationsNode
 from seine.operators.join.lookup_node import LookupNode
 from seine.operators.join.purge_rule import PurgeRule
 from seine.operators.match.prefilter_node import PrefilterNode
@@ -134,3 +135,17 @@ def punctuating(
     port_key = tuple(shift_columns(e, columns.index) for _, e in held)
     port = Port(node.id, node.types, node.streams, 0, port_key, broadcast=not covering)
     return port, PurgeRule(side, tuple(place for place, _ in held), gathers)
+
+
+def claim_punctuations(placer: Placer, nodes: Sequence[int]) -> None:
+    """Claim nodes of punctuations, and those that they are derived from."""
+    for number in nodes:
+        node: Node | None = placer.site.nodes[number]
+        while node is not None:
+            placer.claim_node(node.id)
+            node = placer.site.nodes[node.inputs[1]] if isinstance(node, DerivedPunctuationsNode) else None
+
+
+def comes_from_all(node: Node) -> bool:
+    """Whether every bucket of a join sends these punctuations."""
+    return isinstance(node, DerivedPunctuationsNode) and node.by_all

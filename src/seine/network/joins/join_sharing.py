@@ -81,6 +81,10 @@ class JoinOrderSearch:
         """What keys say of columns, as conditions over the block."""
         return self._keys_of_block.equalities(joined)
 
+    def between(self, items: tuple[int, ...], others: tuple[int, ...]) -> JoinKeys:
+        """The keys of a join of items whose rows stand side by side with others whose rows do."""
+        return self._keys_of_block.between(items, others)
+
     def by_plan(self) -> Order:
         """The order in which the items are given, with the joins that exist."""
         first, *rest = range(len(self._bases))
@@ -125,14 +129,6 @@ class JoinOrderSearch:
         steps = tuple(JoinStep(item, NO_KEYS, None) for item in items[1:])
         rest = [item for item in range(len(self._bases)) if item not in items]
         return self._extended(items[0], steps, rest)
-
-    def in_order(self, items: Sequence[int], at_once: int) -> Order:
-        """Items in a given order, the first ones at once, whatever joins exist; then the rest."""
-        steps = [JoinStep(item, NO_KEYS, None) for item in items[1:at_once]]
-        for number in range(at_once, len(items)):
-            steps.append(JoinStep(items[number], self._keys(tuple(items[:number]), items[number]), None))
-        rest = [item for item in range(len(self._bases)) if item not in items]
-        return self._extended(items[0], tuple(steps), rest)
 
     def by_cost(self, costs: JoinCosts) -> Order:
         """Of the order by sharing and that of the plan, the one that adds less to what is done already."""

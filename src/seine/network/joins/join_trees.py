@@ -1,7 +1,9 @@
-"""Trees of binary joins that punctuations purge: the cheapest safe plan, and its derived punctuations.
+"""Trees of joins that punctuations purge: the cheapest safe plan, and the punctuations that its joins derive.
 
-`safety.pair_joins` says which joins of two free their rows, `safety.safe_plans` which plan of such joins is
-the cheapest.
+    ((x, y), (z, w))     a join of two joins          ((x, y), z, w)     a join of three above a join of two
+
+`safety.pair_joins` says which joins free their rows, `safety.safe_plans` which plan of such joins is the
+cheapest.
 
 Cites: SAFETY 5.2 (safe plans)
 """
@@ -10,47 +12,117 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
+from seine.optimizer.estimates import Estimates
+from seine.safety.plans.joined_parts import JoinedParts
 from seine.safety.plans.joined_streams import JoinedStreams, SchemeUse
 from seine.safety.plans.pair_joins import PairJoins, Place, representatives
-from seine.safety.plans.safe_plans import THROUGHPUT, JoinOf, Rows, Tree, cheapest_plan
+from seine.safety.plans.purge_rates import PurgeRates
+from seine.safety.plans.safe_plans import THROUGHPUT, JoinOf, Rows, Tree, cheapest_plan, items_of, joins_of
 
 
 @dataclass(frozen=True)
 class TreePlan:
-    """A left-deep tree: its streams as items of the block, in order; of each join what it listens to.
+    """A tree of joins of the streams of a block; rows stand side by side from the left."""
 
-    The first join has `first` streams, at once if these are more than two. `derived` has, for each join,
-    schemes of streams beneath it whose punctuations the joins beneath it repeat. `equal` are places that keys
-    compare.
-    """
+    tree: JoinOf
+    streams: JoinedStreams
 
-    tree: Tree
-    first: int
-    ports: tuple[int, ...]
-    items: tuple[int, ...]
-    derived: tuple[tuple[SchemeUse, ...], ...]
-    equal: tuple[tuple[Place, Place], ...]
+    @cached_property
+    def ports(self) -> tuple[int, ...]:
+        """The streams from the left."""
+        return leaves(self.tree)
 
-    def entered(self, port: int) -> int:
-        """The join at which a stream comes in."""
-        return max(self.ports.index(port) - self.first + 1, 0)
+    @property
+    def items(self) -> tuple[int, ...]:
+        """The streams from the left, as items of the block."""
+        return self.items_beneath(self.tree)
 
-    def alike(self, join: int, offsets: Mapping[int, int]) -> dict[int, int]:
-        """Of the rows that a join gives, the columns that are equal to earlier ones."""
-        ports = self.ports[: self.first + join]
-        same = representatives(self.equal, frozenset(ports))
-        start = dict(zip(self.ports, (offsets[item] for item in self.items), strict=True))
+    def items_beneath(self, tree: Tree) -> tuple[int, ...]:
+        return tuple(self.streams.items[port] for port in leaves(tree))
+
+    @property
+    def depth(self) -> int:
+        """How many joins a row passes at most."""
+        return _depth(self.tree)
+
+    @cached_property
+    def _pairs(self) -> PairJoins:
+        return PairJoins(self.streams)
+
+    @property
+    def equal(self) -> list[tuple[Place, Place]]:
+        """Columns of two streams that a condition compares as they are."""
+        return self._pairs.equal
+
+    def listening(self, schemes: frozenset[tuple[str, int]]) -> TreePlan:
+        """The same tree that listens to no other schemes than these, by stream and number."""
+        return TreePlan(self.tree, self.streams.listening(schemes))
+
+    @property
+    def frees_all(self) -> bool:
+        """Whether each of its joins frees all its rows."""
+        return all(
+            self._pairs.is_purgeable(tuple(map(items_of, join.inputs)))
+            if len(join.inputs) == 2
+            else self.parts(join).frees_all
+            for join in joins_of(self.tree)
+        )
+
+    def parts(self, join: JoinOf) -> JoinedParts:
+        """The inputs of a join of three or more."""
+        return JoinedParts(self.streams, tuple(map(items_of, join.inputs)))
+
+    def listened(self, join: JoinOf, side: int) -> tuple[SchemeUse, ...]:
+        """The schemes of streams beneath an input that is a join whose punctuations it repeats for this
+        one.
+        """
+        below = items_of(join.inputs[side])
+        if len(below) == 1:
+            return ()
+        if len(join.inputs) == 2:
+            return self._pairs.listened(below, items_of(join.inputs[1 - side]))
+        return tuple(use for use, of_part in self.parts(join).uses if of_part.port == side)
+
+    def side(self, join: JoinOf, use: SchemeUse) -> int:
+        """The input of a join at which the stream of a scheme comes in."""
+        return next(side for side, child in enumerate(join.inputs) if use.port in items_of(child))
+
+
+@dataclass(frozen=True)
+class JoinTreeRows:
+    """Where the rows of a tree have what; `offsets` are where the rows of items begin in the whole row."""
+
+    plan: TreePlan
+    offsets: Mapping[int, int]
+
+    def first(self, tree: Tree) -> int:
+        """Where the rows of a part begin in the whole row."""
+        return self.offsets[self.plan.items_beneath(tree)[0]]
+
+    def columns(self, use: SchemeUse, tree: Tree) -> tuple[int, ...]:
+        """Where rows of a part have the columns of a scheme of one of its streams."""
+        first = self.offsets[self.plan.streams.items[use.port]] - self.first(tree)
+        return tuple(first + column for column in use.columns)
+
+    def alike(self, tree: Tree) -> dict[int, int]:
+        """Of the rows of a part, the columns that keys have made equal to earlier ones."""
         groups: dict[Place, list[int]] = {}
-        for place, first in same.items():
-            groups.setdefault(first, []).append(start[place[0]] + place[1])
+        for (port, column), place in representatives(self.plan.equal, items_of(tree)).items():
+            position = self.offsets[self.plan.streams.items[port]] + column - self.first(tree)
+            groups.setdefault(place, []).append(position)
         return {position: min(members) for members in groups.values() for position in members}
 
 
 def tree_plan(
-    joined: JoinedStreams, rows: Rows | None = None, objective: str = THROUGHPUT
+    joined: JoinedStreams,
+    rows: Rows | None = None,
+    objective: str = THROUGHPUT,
+    estimates: Estimates | None = None,
 ) -> TreePlan | None:
-    """The cheapest tree that frees all its rows; None if there is none, or to join all at once is better.
+    """The cheapest tree that frees all its rows; None if there is none, or to join all at once is better. Of
+    punctuations `estimates` know how many come.
 
     That is better, whatever is estimated, where all streams are compared by one value: then the join of all
     is spread over buckets by it.
@@ -59,31 +131,31 @@ def tree_plan(
     if count != len(joined.items) or count < 3 or joined.has_one_key:
         return None
     pairs = PairJoins(joined)
-    plan = cheapest_plan(count, pairs.is_purgeable, rows, objective)
+    rates = None if estimates is None else _rates(pairs, estimates)
+    plan = cheapest_plan(count, pairs.is_purgeable, rows, objective, rates)
     if plan is None or isinstance(plan.tree, int) or len(plan.tree.inputs) == count:
         return None
-    ports = tuple(_in_order(plan.tree))
-    first = _first(plan.tree)
-    derived = [pairs.listened(frozenset(ports[:k]), ports[k]) for k in range(first, count)]
-    items = tuple(joined.items[port] for port in ports)
-    return TreePlan(plan.tree, first, ports, items, ((), *derived), tuple(pairs.equal))
+    return TreePlan(plan.tree, joined)
 
 
-def _first(tree: JoinOf) -> int:
-    """How many streams the lowest join of a left-deep tree has."""
-    below = tree.inputs[0]
-    return _first(below) if isinstance(below, JoinOf) else len(tree.inputs)
+def _rates(pairs: PairJoins, estimates: Estimates) -> PurgeRates:
+    return PurgeRates(
+        pairs,
+        lambda use: estimates.punctuations(use.stream.name, use.scheme),
+        lambda use: estimates.open_share(use.stream.name, use.scheme, use.columns),
+    )
 
 
-def at_once(joined: JoinedStreams, tree: TreePlan | None) -> JoinedStreams | None:
-    """What is joined at once: everything, what a tree begins with, or nothing."""
-    if tree is None:
-        return joined
-    return joined.among(tree.ports[: tree.first]) if tree.first > 2 else None
+def leaves(tree: Tree) -> tuple[int, ...]:
+    """The streams of a tree from the left.
 
-
-def _in_order(tree: Tree) -> list[int]:
-    """The streams of a left-deep tree from the left."""
+    >>> leaves(JoinOf((JoinOf((2, 0)), 1)))
+    (2, 0, 1)
+    """
     if isinstance(tree, int):
-        return [tree]
-    return [port for child in tree.inputs for port in _in_order(child)]
+        return (tree,)
+    return tuple(port for child in tree.inputs for port in leaves(child))
+
+
+def _depth(tree: Tree) -> int:
+    return 0 if isinstance(tree, int) else 1 + max(map(_depth, tree.inputs))

@@ -7,15 +7,16 @@ Cites: SAFETY 4.1 (a query without a safe binary plan)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from seine.algebra.expressions import Expression
+from seine.algebra.expressions import Expression, shift_columns
 from seine.algebra.plan import Lookup, Scan
 from seine.network.joins.join_keys import ItemRows
-from seine.operators.multi_join.multi_join_node import Member, Static
+from seine.operators.multi_join.multi_join_node import NO_START_COLUMN, Member, Static
 from seine.optimizer.block import Block
-from seine.safety.plans.joined_streams import JoinedStreams, SchemeUse, joined_at_once
+from seine.safety.plans.joined_parts import JoinedParts
+from seine.safety.plans.joined_streams import JoinedStreams, SchemeUse, Side, joined_at_once
 from seine.safety.plans.safe_plans import Tree
 from seine.safety.verdict_story import Nested
 
@@ -67,6 +68,48 @@ def multi_plan(joined: JoinedStreams, bases: Sequence[ItemRows]) -> MultiPlan:
         tuple(scan.stream.time for scan in scans),
         tuple(Static(r.relation.name, r.relation.types) for r in relations if isinstance(r, Lookup)),
     )
+
+
+def parts_plan(
+    streams: JoinedStreams, joined: JoinedParts, nodes: Sequence[int], offsets: Mapping[int, int]
+) -> MultiPlan:
+    """The one join of parts, whose rows are at `nodes`; `offsets` are where rows of items begin."""
+    firsts = [min(offsets[streams.items[port]] for port in part) for part in joined.parts]
+    sides = [
+        (joined.part_of(side), group, _over_part(side, streams, offsets, firsts[joined.part_of(side)]))
+        for group, members in enumerate(joined.groups)
+        for side in members
+    ]
+    grouped = {side for members in joined.groups for side in members}
+    decided = [
+        number
+        for number, one, other in joined.equalities
+        if one in grouped and joined.part_of(one) != joined.part_of(other)
+    ]
+    singles = [min(part) if len(part) == 1 else None for part in joined.parts]
+    return MultiPlan(
+        tuple(streams.items[port] for part in joined.parts for port in sorted(part)),
+        tuple(nodes),
+        tuple(Member(*side) for side in sides),
+        _key_of_parts(sides, len(joined.parts)),
+        tuple(decided),
+        tuple(joined.schemes),
+        tuple(NO_START_COLUMN if port is None else streams.scans[port].stream.time for port in singles),
+    )
+
+
+def _over_part(side: Side, streams: JoinedStreams, offsets: Mapping[int, int], first: int) -> Expression:
+    """An expression over rows of a stream as one over rows of the part that it is in."""
+    by = offsets[streams.items[side[0]]] - first
+    return shift_columns(side[1], lambda index: index + by)
+
+
+def _key_of_parts(sides: Sequence[tuple[int, int, Expression]], count: int) -> tuple[Expression, ...]:
+    first: dict[int, Expression] = {}
+    for part, _, expression in sides:
+        first.setdefault(part, expression)
+    whole = len({group for _, group, _ in sides}) == 1 and len(first) == count
+    return tuple(first[part] for part in range(count)) if whole else ()
 
 
 def _key(joined: JoinedStreams) -> tuple[Expression, ...]:

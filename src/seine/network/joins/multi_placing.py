@@ -8,66 +8,78 @@ from dataclasses import replace
 from seine.algebra.expressions import Column, Expression
 from seine.algebra.types import Type
 from seine.graph.node import Node, Port
-from seine.network.joins.join_punctuations import place_punctuations
+from seine.network.joins.join_punctuations import claim_punctuations, comes_from_all, place_punctuations
 from seine.network.joins.multi_joins import MultiPlan
 from seine.network.joins.prefilters import Prefilters
 from seine.network.plan.block_conditions import Conditions, shift_back
 from seine.network.plan.strategy import Strategy
 from seine.network.site.placing import Placer, port_of
 from seine.operators.multi_join.multi_join_node import MultiJoinNode, Punctuated, Static, multi_join_signature
-from seine.operators.stream.punctuations_node import punctuation_signature
 
 
 def place_multi_join(
     placer: Placer,
     prefilters: Prefilters,
     plan: MultiPlan,
+    punctuations: Sequence[Node],
     conditions: Conditions,
     strategy: Strategy,
     generation: int = 0,
+    first: int = 0,
+    before: Sequence[int] = (),
 ) -> MultiJoinNode:
-    """The node that joins the streams of a plan, found or built; conditions address them side by side."""
+    """The node that joins the inputs of a plan, found or built; its rows begin at the column `first` of the
+    row that conditions address, and joins beneath have decided the conjuncts `before`.
+    """
     rows = [placer.site.nodes[i] for i in plan.nodes]
-    punctuations = [place_punctuations(placer, use.stream, use.scheme) for use in plan.schemes]
-    identity = _identity(placer, plan, [node.id for node in punctuations], generation)
+    identity = multi_identity(placer, plan, punctuations, generation)
     join = placer.site.find(identity)
     if join is None:
         ports = _ports(plan, [*map(prefilters.new, rows)], punctuations)
-        candidate = replace(_candidate(placer, plan, rows, ports, strategy), generation=generation)
+        candidate = replace(
+            _candidate(placer, plan, rows, punctuations, ports, strategy), generation=generation
+        )
         join = placer.site.insert(candidate, identity)
+    else:
+        claim_punctuations(placer, [node.id for node in punctuations])
     assert isinstance(join, MultiJoinNode)
-    first = 0
+    start = first
     for port, node in enumerate(rows):
-        port_conditions = conditions.necessary(first, first + len(node.types))
-        prefilters.claim(join, port, shift_back(port_conditions, first))
-        first += len(node.types)
+        port_conditions = conditions.necessary(start, start + len(node.types), before)
+        prefilters.claim(join, port, shift_back(port_conditions, start))
+        start += len(node.types)
     placer.claim_node(join.id)
-    placer.claim_filter(join.id, conditions.necessary(0, len(join.types), plan.decided))
+    whole = conditions.necessary(first, first + len(join.types), [*before, *plan.decided])
+    placer.claim_filter(join.id, shift_back(whole, first))
     return join
 
 
-def standing_multi_join(placer: Placer, plan: MultiPlan, generation: int) -> Node | None:
-    """The node that joins the streams of a plan, if it exists."""
-    nodes = [placer.site.find(punctuation_signature(use.stream.name, use.scheme)) for use in plan.schemes]
-    punctuations = [node.id for node in nodes if node is not None]
-    if len(punctuations) < len(nodes):
-        return None
-    return placer.site.find(_identity(placer, plan, punctuations, generation))
+def stream_punctuations(placer: Placer, plan: MultiPlan) -> list[Node]:
+    """The punctuations that a join of streams listens to."""
+    return [place_punctuations(placer, use.stream, use.scheme) for use in plan.schemes]
 
 
-def _identity(placer: Placer, plan: MultiPlan, punctuations: Sequence[int], generation: int) -> Hashable:
-    inputs, owner = [*plan.nodes, *punctuations], placer.join_owner
-    return multi_join_signature(inputs, plan.members, _punctuated(plan), plan.statics, owner, generation)
+def multi_identity(
+    placer: Placer, plan: MultiPlan, punctuations: Sequence[Node], generation: int
+) -> Hashable:
+    """What the join of a plan is found by."""
+    inputs, owner = [*plan.nodes, *(node.id for node in punctuations)], placer.join_owner
+    punctuated = _punctuated(plan, punctuations)
+    return multi_join_signature(inputs, plan.members, punctuated, plan.statics, owner, generation)
 
 
-def _punctuated(plan: MultiPlan) -> tuple[Punctuated, ...]:
-    return tuple(Punctuated(use.port, use.groups, use.partners) for use in plan.schemes)
+def _punctuated(plan: MultiPlan, punctuations: Sequence[Node]) -> tuple[Punctuated, ...]:
+    return tuple(
+        Punctuated(use.port, use.groups, use.partners, comes_from_all(node))
+        for use, node in zip(plan.schemes, punctuations, strict=True)
+    )
 
 
 def _candidate(
     placer: Placer,
     plan: MultiPlan,
     rows: Sequence[Node],
+    punctuations: Sequence[Node],
     ports: tuple[Port, ...],
     strategy: Strategy,
 ) -> MultiJoinNode:
@@ -85,7 +97,7 @@ def _candidate(
         filters=(),
         width=len(rows),
         members=plan.members,
-        punctuated=_punctuated(plan),
+        punctuated=_punctuated(plan, punctuations),
         times=plan.times,
         statics=plan.statics,
         lazy=strategy.lazy,

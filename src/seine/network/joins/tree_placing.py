@@ -1,134 +1,193 @@
-"""Placing a tree of binary joins, with the nodes of derived punctuations between them.
+"""Placing a tree of joins, with the nodes of derived punctuations between them.
 
-A punctuation of a stream goes up the tree from the join at which the stream comes in: each join that it
-passes repeats it, of its own rows, when it holds no row with the punctuated values.
+x ─┐                                       A punctuation of a stream goes up the tree from the join at which
+   ├ join ─┬ punctuations ─┐               the stream comes in: each join that it passes repeats it, of its
+y ─┘       └ pairs ────────┤               own rows, when it holds no row with the punctuated values.
+                           ├ join ─ rows   An input of a join is a *part*: a stream, or a join of some. Its
+z ─┐       ┌ pairs ────────┤               rows are columns of the whole row from its `first` on.
+   ├ join ─┴ punctuations ─┘
+w ─┘
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import count
 
-from seine.algebra.expressions import Column, Expression, shift_columns
+from seine.algebra.expressions import Column, Expression, columns_of, shift_columns
 from seine.algebra.types import BIGINT
 from seine.graph.node import Node, Port
-from seine.network.joins.join_keys import ItemRows
-from seine.network.joins.join_punctuations import Punctuating, place_punctuations, punctuating
-from seine.network.joins.join_sharing import JoinStep
-from seine.network.joins.join_trees import TreePlan
-from seine.network.joins.multi_joins import MultiPlan
-from seine.network.joins.multi_placing import standing_multi_join
+from seine.network.joins.join_keys import ItemRows, JoinKeys
+from seine.network.joins.join_placing import JoinPlacer
+from seine.network.joins.join_punctuations import (
+    Punctuating,
+    comes_from_all,
+    place_punctuations,
+    punctuating,
+)
+from seine.network.joins.join_sharing import JoinOrderSearch
+from seine.network.joins.join_trees import JoinTreeRows, TreePlan, leaves
+from seine.network.joins.multi_joins import parts_plan
+from seine.network.joins.multi_placing import place_multi_join
+from seine.network.joins.prefilters import Prefilters
+from seine.network.joins.standing_trees import StandingTree
+from seine.network.plan.block_conditions import Conditions
+from seine.network.plan.strategy import Strategy
 from seine.network.site.placing import Placer, port_of
 from seine.operators.join.derived_node import DerivedPunctuationsNode, derived_signature
-from seine.operators.join.join_node import JoinNode, join_signature
-from seine.operators.multi_join.multi_join_node import MultiJoinNode
 from seine.optimizer.equalities import punctuated_column
 from seine.safety.plans.joined_streams import SchemeUse
+from seine.safety.plans.safe_plans import JoinOf, Tree
+
+
+@dataclass(frozen=True)
+class TreePart:
+    """A part of a tree that has been placed: its node, where its rows begin, and what its keys have decided.
+
+    `read` are the columns, of the whole row, that the keys of its own join read.
+    """
+
+    tree: Tree
+    node: Node
+    first: int
+    below: tuple[TreePart, ...] = ()
+    keys: tuple[JoinKeys, ...] = ()
+    decided: tuple[int, ...] = ()  # conjuncts, by joins of three or more
+    read: frozenset[int] = frozenset()
+
+    @property
+    def streams(self) -> tuple[int, ...]:
+        """The streams beneath it, from the left."""
+        return leaves(self.tree)
+
+    @property
+    def end(self) -> int:
+        return self.first + len(self.node.types)
 
 
 class TreePlacing:
-    """The joins of a tree as they are placed, from below."""
+    """Places the joins of a tree, from below."""
 
     def __init__(
-        self, placer: Placer, plan: TreePlan, offsets: Mapping[int, int], bases: Sequence[ItemRows]
+        self,
+        placer: Placer,
+        joins: JoinPlacer,
+        prefilters: Prefilters,
+        strategy: Strategy,
+        joining: JoinOrderSearch,
+        bases: Sequence[ItemRows],
+        plan: TreePlan,
+        offsets: Mapping[int, int],
+        conditions: Conditions,
     ) -> None:
-        self._placer, self._plan, self._offsets, self._bases = placer, plan, offsets, bases
-        self._joins: list[JoinNode | MultiJoinNode] = []
+        self._placer, self._joins, self._prefilters, self._strategy = placer, joins, prefilters, strategy
+        self._joining, self._bases, self._conditions = joining, bases, conditions
+        self._plan, self._rows = plan, JoinTreeRows(plan, offsets)
+        self._generation = 0
 
-    @property
-    def first(self) -> int:
-        """How many streams the first join has."""
-        return self._plan.first
+    def place(self) -> TreePart:
+        """The whole tree, of the first generation that is open."""
+        generations = (StandingTree(self._placer, self._joining, self._rows, self._bases, n) for n in count())
+        self._generation = next(number for number, one in enumerate(generations) if one.is_open)
+        return self._place(self._plan.tree)
 
-    def generation(self, steps: Sequence[JoinStep], multi: MultiPlan | None) -> int:
-        """The generation of equal trees to use or to extend: of one that exists whole, or has not run.
+    def _place(self, tree: Tree) -> TreePart:
+        if isinstance(tree, JoinOf):
+            parts = tuple(map(self._place, tree.inputs))
+            return self._pair(tree, *parts) if len(parts) == 2 else self._wide(tree, parts)
+        node = self._bases[self._plan.streams.items[tree]].node
+        return TreePart(tree, self._placer.site.nodes[node or 0], self._rows.first(tree))
 
-        A listener to a join that has run would miss the punctuations that it has derived before.
-        """
-        return next(n for n in count() if self._is_open(n, steps, multi))
+    def _pair(self, tree: JoinOf, left: TreePart, right: TreePart) -> TreePart:
+        keys = self._joining.between(*map(self._plan.items_beneath, tree.inputs))
+        derived = [*self._listening(tree, 0, left, keys.left), *self._listening(tree, 1, right, keys.right)]
+        decided, below = (*left.decided, *right.decided), (*left.keys, *right.keys)
+        node = self._joins.join_parts(
+            (left.node, right.node),
+            keys,
+            self._conditions,
+            [*decided, *self._joining.decided(below)],
+            [*decided, *self._joining.decided([*below, keys])],
+            derived,
+            self._generation,
+            left.first,
+        )
+        read = _columns(keys.left, left.first) | _columns(keys.right, right.first)
+        return TreePart(tree, node, left.first, (left, right), (*below, keys), decided, read)
 
-    def _is_open(self, generation: int, steps: Sequence[JoinStep], multi: MultiPlan | None) -> bool:
-        site, spot, young = self._placer.site, self._bases[self._plan.items[0]].node or 0, True
-        for number in range(len(self._plan.derived)):
-            if multi is None or number:
-                step = steps[number - (multi is not None)]
-                node = site.find(self._identity(spot, number, step, generation))
-            else:
-                node = standing_multi_join(self._placer, multi, generation)
-            if node is None:
-                return young or not any(self._plan.derived[number:])
-            spot, young = node.id, young and site.is_new(node.id)
-        return True
+    def _wide(self, tree: JoinOf, parts: tuple[TreePart, ...]) -> TreePart:
+        nodes = [part.node.id for part in parts]
+        joined = self._plan.parts(tree)
+        plan = parts_plan(self._plan.streams, joined, nodes, self._rows.offsets)
+        punctuations = [self._punctuations(use, parts[of_part.port]) for use, of_part in joined.uses]
+        keys = tuple(key for part in parts for key in part.keys)
+        below = [number for part in parts for number in part.decided]
+        node = place_multi_join(
+            self._placer,
+            self._prefilters,
+            plan,
+            punctuations,
+            self._conditions,
+            self._strategy,
+            self._generation,
+            parts[0].first,
+            [*below, *self._joining.decided(keys)],
+        )
+        members = [_columns([m.expression], parts[m.port].first) for m in plan.members]
+        read = frozenset[int]().union(*members)
+        return TreePart(tree, node, parts[0].first, parts, keys, (*below, *plan.decided), read)
 
-    def _identity(self, spot: int, number: int, step: JoinStep, generation: int) -> tuple[object, ...]:
-        right, owner = self._bases[step.item].node or 0, self._placer.join_owner
-        listens = bool(self._plan.derived[number])
-        return join_signature(spot, right, step.keys.left, step.keys.right, owner, listens, generation)
+    # ---- what joins listen to
 
-    def listens(self) -> bool:
-        """Whether the next join listens to one beneath it."""
-        return bool(self._plan.derived[len(self._joins)])
-
-    def punctuations(self, key: Sequence[Expression]) -> list[Punctuating]:
-        """The ports of the next join for derived punctuations; `key` is its key over the rows beneath it."""
-        number = len(self._joins)
-        if not self.listens():
-            return []
-        alike = self._plan.alike(number - 1, self._offsets)
+    def _listening(
+        self, tree: JoinOf, side: int, part: TreePart, key: Sequence[Expression]
+    ) -> Iterator[Punctuating]:
+        """The ports of a join of two for derived punctuations of one of its inputs."""
+        alike = self._rows.alike(part.tree)
         moved = [_alike(e, alike) for e in key]
-        ports = []
-        for use in self._plan.derived[number]:
-            node, gathers = self._derived(use, number - 1)
-            columns = [alike.get(index, index) for index in self._columns(use)]
-            ports.append(punctuating(node, columns, 0, moved, gathers))
-        return ports
+        for use in self._plan.listened(tree, side):
+            node = self._punctuations(use, part)
+            columns = [alike.get(index, index) for index in self._rows.columns(use, part.tree)]
+            yield punctuating(node, columns, side, moved, comes_from_all(node))
 
-    def add(self, join: JoinNode | MultiJoinNode) -> None:
-        """The next join has been placed."""
-        self._joins.append(join)
+    def _punctuations(self, use: SchemeUse, part: TreePart) -> Node:
+        """The punctuations of a scheme of a stream as a part repeats them."""
+        if not isinstance(part.tree, JoinOf):
+            return place_punctuations(self._placer, use.stream, use.scheme)
+        side = self._plan.side(part.tree, use)
+        below = part.below[side]
+        node = self._punctuations(use, below)
+        columns = self._rows.columns(use, below.tree)
+        port = _port(node, part.node.ports[side].key, columns, self._rows.alike(below.tree))
+        types = [*(use.stream.types[column] for column in use.columns), BIGINT]
+        common = self._placer.common(types, node.streams, (), 0, part.node.stage, owner="")
+        candidate = DerivedPunctuationsNode(
+            ports=(port_of(part.node), port),
+            side=side,
+            columns=columns,
+            gathers=comes_from_all(node),
+            **common,
+        )
+        self._placer.claim_columns(part.node.id, self._rows.columns(use, part.tree))
+        return self._placer.find_or_insert(candidate, derived_signature(candidate.inputs, side, columns))
 
-    def needed(self) -> list[tuple[int, list[int]]]:
-        """The columns that joins have to give so that those above can see what punctuations are about."""
-        return [
-            (self._joins[number].id, self._columns(use))
-            for top, uses in enumerate(self._plan.derived)
-            for use in uses
-            for number in range(self._plan.entered(use.port), top)
-        ]
+    # ---- what joins have to give
 
-    def _columns(self, use: SchemeUse) -> list[int]:
-        """Where rows of the tree have the columns of a scheme."""
-        first = self._offsets[self._plan.items[self._plan.ports.index(use.port)]]
-        return [first + column for column in use.columns]
-
-    def _derived(self, use: SchemeUse, last: int) -> tuple[Node, bool]:
-        """The punctuations of a scheme as the join `last` repeats them; and whether each bucket does."""
-        node, gathers = place_punctuations(self._placer, use.stream, use.scheme), False
-        types, first = node.types, self._plan.entered(use.port)
-        for number in range(first, last + 1):
-            join = self._joins[number]
-            comes = number == first  # as rows of its own
-            side = int(comes) if number else self._plan.ports.index(use.port)
-            columns = use.columns if comes else self._columns(use)
-            alike = {} if comes else self._plan.alike(number - 1, self._offsets)
-            port = _port(node, join.ports[side].key, tuple(columns), alike)
-            common = self._placer.common((*types, BIGINT), node.streams, (), 0, join.stage, owner="")
-            ports = (port_of(join), port)
-            candidate = DerivedPunctuationsNode(
-                ports=ports, side=side, columns=tuple(columns), gathers=gathers, **common
-            )
-            identity = derived_signature(candidate.inputs, candidate.side, candidate.columns)
-            node, gathers = self._placer.find_or_insert(candidate, identity), port.broadcast
-        return node, gathers
+    def need(self, top: TreePart, above: set[int], conditions_read: set[int]) -> None:
+        """Let each join give what is read above it: by later joins, or of the whole row."""
+        waiting = [(top, above)]
+        while waiting:
+            part, needed = waiting.pop()
+            if part.below:
+                here = [index - part.first for index in needed if part.first <= index < part.end]
+                self._placer.claim_columns(part.node.id, here)
+                waiting += [(child, needed | conditions_read | part.read) for child in part.below]
 
 
-def claim_punctuations(placer: Placer, nodes: Sequence[int]) -> None:
-    """Claim nodes of punctuations, and those that they are derived from."""
-    for number in nodes:
-        node: Node | None = placer.site.nodes[number]
-        while node is not None:
-            placer.claim_node(node.id)
-            node = placer.site.nodes[node.inputs[1]] if isinstance(node, DerivedPunctuationsNode) else None
+def _columns(expressions: Sequence[Expression], first: int) -> frozenset[int]:
+    """The columns that expressions over rows of a part read, in the whole row."""
+    return frozenset(first + index for e in expressions for index in columns_of(e))
 
 
 def _port(node: Node, key: Sequence[Expression], columns: tuple[int, ...], alike: Mapping[int, int]) -> Port:

@@ -25,6 +25,7 @@ import numpy as np
 import pyarrow as pa
 
 from seine.algebra.arrays import BoolArray
+from seine.operators.join.bucket_consensus import arrived, gathered
 from seine.operators.join.derived_node import DerivedPunctuationsNode
 from seine.operators.join.derived_punctuations import PunctuationDerivers, forget_unread
 from seine.operators.match.any_of import AnyOf
@@ -92,7 +93,7 @@ class MultiJoinOperator:
 
         The inputs for derived punctuations come behind the ports of the node.
         """
-        self._node, self._filters = node, filters
+        self._node, self._filters, self._buckets = node, filters, buckets
         self._pace = pace or (replace(LAZY, batch=node.purge_batch) if node.lazy else EAGER)
         self._shape = Shape(node, bounds)
         self._relations = Relations([self._shape.static(i, tuples) for i, tuples in enumerate(relations)])
@@ -109,10 +110,11 @@ class MultiJoinOperator:
         self, inputs: list[list[Delta]], clock: Clock, store: Store
     ) -> Iterator[Delta | DerivedPunctuations]:
         width, ports = self._node.width, len(self._node.ports)
-        batches = [[delta.plus for delta in deltas] for deltas in inputs[:ports]]
+        batches = [[delta.plus for delta in deltas] for deltas in inputs[:width]]
         rows = [_sorted(self._shape.rows(port, batches[port])) for port in range(width)]
         punctuations = [
-            _sorted(self._shape.punctuations(number, came)) for number, came in enumerate(batches[width:])
+            _sorted(self._shape.punctuations(number, self._counting(number, inputs[width + number], store)))
+            for number in range(len(self._node.punctuated))
         ]
         step = MultiJoinStep(self._shape, self._relations, store, rows, punctuations, clock)
         yield from coalesce(step.combinations(self._filters))
@@ -122,14 +124,21 @@ class MultiJoinOperator:
         held, ends = _all_runs(self._shape, store)[:width], [step.end(port) for port in range(width)]
         yield from self._derivers.step(inputs[ports:], (counts[0], counts[1]), held, ends, store)
 
+    def _counting(self, number: int, deltas: Sequence[Delta], store: Store) -> list[pa.RecordBatch]:
+        """The punctuations of a port that count from this step on."""
+        if not self._node.punctuated[number].gathers:
+            return [delta.plus for delta in deltas]
+        whole = gathered(arrived(deltas), _parts(store, number), self._buckets)
+        return [] if whole is None else [whole]
+
     def state_rows(self, store: Store) -> int:
         return sum(self.state_by_port(store))
 
     def state_by_port(self, store: Store) -> list[int]:
         """How much is held of each input: rows, and punctuations of it."""
-        counts = [runs.rows for runs in _all_runs(self._shape, store)]
-        held, punctuations = counts[: self._node.width], counts[self._node.width :]
-        for punctuated, count in zip(self._node.punctuated, punctuations, strict=True):
+        held = [runs.rows for runs in _all_runs(self._shape, store)[: self._node.width]]
+        counts = self._punctuations_held(store)
+        for punctuated, count in zip(self._node.punctuated, counts, strict=True):
             held[punctuated.port] += count
         return [count + self._derivers.state_rows(port, store) for port, count in enumerate(held)]
 
@@ -137,7 +146,15 @@ class MultiJoinOperator:
         """How many punctuations are among what is held."""
         width = self._node.width
         waiting = sum(self._derivers.state_rows(port, store) for port in range(width))
-        return waiting + sum(runs.rows for runs in _all_runs(self._shape, store)[width:])
+        return waiting + sum(self._punctuations_held(store))
+
+    def _punctuations_held(self, store: Store) -> list[int]:
+        """How many punctuations of each scheme are held, those that some buckets have not sent among them."""
+        counts = [runs.rows for runs in _all_runs(self._shape, store)[self._node.width :]]
+        gathering = [number for number, one in enumerate(self._node.punctuated) if one.gathers]
+        for number in gathering:
+            counts[number] += _parts(store, number).rows
+        return counts
 
 
 @dataclass(frozen=True)
@@ -247,6 +264,11 @@ def _all_runs(shape: Shape, store: Store) -> list[Runs]:
     names = [f"rows{port}" for port in range(shape.node.width)]
     names += [f"punctuations{number}" for number in range(len(shape.node.punctuated))]
     return [Runs(store, name, START) for name in names]
+
+
+def _parts(store: Store, number: int) -> Runs:
+    """Punctuations of a scheme that not all buckets of the join beneath have sent yet."""
+    return Runs(store, f"punctuations{number}_parts")
 
 
 def _sorted(batch: Arrivals) -> Arrivals:

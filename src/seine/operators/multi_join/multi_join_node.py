@@ -30,6 +30,8 @@ from seine.operators.multi_join.multi_join import MultiJoinOperator
 from seine.operators.multi_join.multi_time_bounds import bounds_of
 from seine.operators.step.working_nodes import HostFlow, StatefulNode
 
+NO_START_COLUMN = -1  # among columns of starts: a row of several tuples has none
+
 
 @dataclass(frozen=True)
 class Member:
@@ -45,12 +47,14 @@ class Punctuated:
     """What a port of punctuations is about: the rows of a port, by the groups that its columns belong to.
 
     If the values are reused, `partners` are the ports for which they begin anew: rows of the port that come
-    after the end of a punctuation join no row of theirs that began before it.
+    after the end of a punctuation join no row of theirs that began before it. With `gathers` they are sent by
+    every bucket of a join beneath, and count when all buckets have sent them.
     """
 
     port: int
     groups: tuple[int, ...]
     partners: tuple[int, ...] = ()
+    gathers: bool = False
 
 
 @dataclass(frozen=True)
@@ -68,8 +72,8 @@ class MultiJoinNode(FilteringNode, StatefulNode):
     The first `width` ports bring rows, the others punctuations, each described by one of `punctuated`.
     Relations of `statics` count as ports behind the first ones. Rows are combined where members of one group
     are equal (and not NULL). Filters and `out` address the rows of the first ports, then of relations, side
-    by side. No row can end early. `times` are the columns in which rows of the first ports have their start.
-    `generation` is as of a join of two.
+    by side. No row can end early. `times` are the columns in which rows of the first ports have their start,
+    NO_START_COLUMN where rows are of several tuples. `generation` is as of a join of two.
     """
 
     kind = "multijoin"

@@ -46,7 +46,8 @@ def bounds_of(node: MultiJoinNode, tables: Tables) -> list[TimeBound]:
 def _bounds(node: MultiJoinNode, filter_: Filter, tables: Tables) -> Iterator[tuple[Pair, Choice]]:
     """The bounds of one filter, for all rows of its table: by pair of ports, what bounds the first."""
     firsts = _firsts(node)
-    times = {first + time: port for port, (first, time) in enumerate(zip(firsts, node.times, strict=False))}
+    starts = enumerate(zip(firsts, node.times, strict=False))
+    times = {first + time: port for port, (first, time) in starts if time >= 0}
     for part in conjuncts(filter_.shape):
         for bound in upper_bounds(part):
             port = times.get(bound.column)

@@ -33,6 +33,7 @@ class _Summary(Struct, frozen=True):
     seen: int
     first: int
     last: int
+    punctuations: dict[int, int] = {}
 
 
 class SampleFiles:
@@ -73,7 +74,8 @@ class SampleFiles:
 
 def _content(stream: StreamDef, reservoir: Reservoir) -> bytes:
     assert reservoir.rows is not None and reservoir.first is not None and reservoir.last is not None
-    summary = _Summary(stream_to_json(stream), reservoir.seen, reservoir.first, reservoir.last)
+    declared, counts = stream_to_json(stream), reservoir.punctuations
+    summary = _Summary(declared, reservoir.seen, reservoir.first, reservoir.last, counts)
     rows = reservoir.rows.append_column(_ARRIVALS, pa.array(reservoir.arrivals, pa.int64()))
     rows = rows.replace_schema_metadata({_SUMMARY: json.encode(summary)})
     sink = pa.BufferOutputStream()
@@ -99,4 +101,5 @@ def _read(path: str, stream: StreamDef) -> Reservoir | None:
     arrivals = rows.column(_ARRIVALS).to_numpy()
     data = rows.select([name for name in rows.schema.names if name != _ARRIVALS])
     data = data.replace_schema_metadata(None)
-    return Reservoir(max(len(arrivals), 1), data, arrivals, summary.seen, summary.first, summary.last)
+    times, counts = (summary.first, summary.last), dict(summary.punctuations)
+    return Reservoir(max(len(arrivals), 1), data, arrivals, summary.seen, *times, counts)

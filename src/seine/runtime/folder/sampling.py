@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -33,6 +33,7 @@ class Reservoir:
     seen: int = 0  # the highest arrival number, from 1
     first: int | None = None  # event times of all rows
     last: int | None = None
+    punctuations: dict[int, int] = field(default_factory=dict)  # how many have come, by scheme
 
     def add(self, arrivals: IntArray, rows: pa.RecordBatch, times: IntArray) -> None:
         if not len(arrivals):
@@ -51,7 +52,8 @@ class Reservoir:
     def sample(self) -> Sample | None:
         if self.rows is None or self.first is None or self.last is None:
             return None
-        return Sample(self.rows, float(self.seen), self.seen / max(self.last - self.first, 1))
+        rate = self.seen / max(self.last - self.first, 1)
+        return Sample(self.rows, float(self.seen), rate, dict(self.punctuations))
 
 
 class StreamSamples:
@@ -61,6 +63,7 @@ class StreamSamples:
         self._size = size
         self._reservoirs: dict[str, Reservoir] = {}
         self._sampled: dict[str, StreamDef] = {}
+        self._counted = -1  # the last entry whose punctuations have been counted
 
     def add(self, entry: Entry, streams: Mapping[str, StreamDef]) -> None:
         """See an entry's rows; a negative tuple is none, nor is one of another stream that had the name."""
@@ -68,16 +71,31 @@ class StreamSamples:
             batch = entry.batch(name)
             if batch is not None and name in streams and _is_of(streams[name], batch):
                 self._add(streams[name], batch)
+        if entry.number > self._counted:
+            self._counted = entry.number
+            for name in entry.punctuation_counts:
+                made = entry.punctuations(name)
+                if made is not None and name in streams:
+                    self._count(streams[name], made)
+
+    def _count(self, stream: StreamDef, punctuations: pa.RecordBatch) -> None:
+        counts = self._reservoir(stream).punctuations
+        schemes, made = np.unique(punctuations["_scheme"].to_numpy(), return_counts=True)
+        for scheme, count in zip(schemes.tolist(), made.tolist(), strict=True):
+            counts[scheme] = counts.get(scheme, 0) + count
+
+    def _reservoir(self, stream: StreamDef) -> Reservoir:
+        """The sample of a stream; a new one if another stream had its name."""
+        if self._sampled.get(stream.name) != stream:
+            self._sampled[stream.name], self._reservoirs[stream.name] = stream, Reservoir(self._size)
+        return self._reservoirs[stream.name]
 
     def _add(self, stream: StreamDef, batch: pa.RecordBatch) -> None:
         if stream.retractable:
             batch = batch.filter(pa.array(batch.column("_o").to_numpy() == TUPLE))
         rows = batch.select(data_names(len(stream.fields)))
         times = event_times(rows.column(stream.time))
-        if self._sampled.get(stream.name) != stream:
-            self._sampled[stream.name], self._reservoirs[stream.name] = stream, Reservoir(self._size)
-        reservoir = self._reservoirs[stream.name]
-        reservoir.add(batch.column("_q").to_numpy(), rows, times)
+        self._reservoir(stream).add(batch.column("_q").to_numpy(), rows, times)
 
     def put(self, stream: StreamDef, reservoir: Reservoir) -> None:
         """Go on with what was sampled of a stream before."""

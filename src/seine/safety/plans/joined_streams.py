@@ -81,18 +81,30 @@ def joined_at_once(
 class JoinedStreams:
     """The inputs of one join: its ports are items of a block, streams first, then relations.
 
-    A *group* is a set of expressions over rows of different ports that the conditions make equal.
+    A *group* is a set of expressions over rows of different ports that the conditions make equal. If `only`
+    is given, no other schemes are listened to than these, by stream and number.
     """
 
-    def __init__(self, block: Block, streams: Sequence[int], relations: Sequence[int] = ()) -> None:
-        self.block = block
+    def __init__(
+        self,
+        block: Block,
+        streams: Sequence[int],
+        relations: Sequence[int] = (),
+        only: frozenset[tuple[str, int]] | None = None,
+    ) -> None:
+        self.block, self._only = block, only
         self.items = (*streams, *relations)
         self.scans = [item for number in streams if isinstance(item := block.items[number], Scan)]
         self._ports = {item: port for port, item in enumerate(self.items)}
 
     def among(self, ports: Sequence[int]) -> JoinedStreams:
         """Some of its streams joined by themselves."""
-        return JoinedStreams(self.block, [self.items[port] for port in sorted(ports)])
+        return JoinedStreams(self.block, [self.items[port] for port in sorted(ports)], only=self._only)
+
+    def listening(self, schemes: frozenset[tuple[str, int]]) -> JoinedStreams:
+        """The same that listens to no other schemes than these."""
+        count = len(self.scans)
+        return JoinedStreams(self.block, self.items[:count], self.items[count:], schemes)
 
     # ---- what is compared
 
@@ -152,7 +164,8 @@ class JoinedStreams:
             for number, scheme in enumerate(scan.stream.schemes):
                 groups = [self._group_of_column(port, column) for column in scheme.columns]
                 known = tuple(group for group in groups if group is not None)
-                if len(known) == len(groups):
+                chosen = self._only is None or (scan.stream.name, number) in self._only
+                if len(known) == len(groups) and chosen:
                     uses.append(SchemeUse(port, scan.stream, number, known, self._anew(port, number, known)))
         return uses
 

@@ -1,17 +1,17 @@
-"""Purging of binary joins: which of them free their rows, and the derived punctuations that they need.
+"""Purging of trees of joins: which joins free their rows, and the derived punctuations that they need.
 
-A join of two frees its rows by what it sees: the punctuations and the watermark of a stream at one of its
-inputs, windows, and what a join beneath it punctuates of its own rows. Such a derived punctuation repeats one
+A join frees its rows by what it sees: the punctuations and the watermark of a stream at one of its inputs,
+windows, and what a join beneath it punctuates of its own rows. Such a derived punctuation repeats one
 of a stream beneath as soon as the join holds no row with these values
-(operators/join/derived_punctuations.py). Plans here are left-deep: to what is joined already comes one stream
-after the other. The first of these joins may be one of three streams or more, where only all of them together
-free one another.
+(operators/join/derived_punctuations.py). An input, a *part*, is a stream or a join of some; so trees are
+left-deep, bushy, or have joins of three parts or more at the bottom or above others, where only all of them
+together free one another (`joined_parts.py`).
 
-An operator with inputs X, joined already, and y, a stream, is purgeable if
-- rows of X go: one of their streams has a window; or y has a scheme that lasts all of whose columns the
-  join compares (of two streams also one whose values are reused); or a condition bounds the time of y by a
-  column of X;
-- rows of y go: y has a window; or a stream of X has such a scheme; or X is one stream whose time is bounded.
+A join of two parts X and Y is purgeable if rows of X go by Y, and rows of Y by X. Rows of X go by Y if
+- one of their streams has a window; or
+- Y is a stream with a scheme that lasts all of whose columns the join compares (if X is one stream, also one
+  whose values are reused), or whose time a condition bounds by a column of X; or
+- Y is a join and one of its streams has such a scheme that lasts.
 
 If all operators are, all rows go. By induction from below: all rows of a join beneath go some day, so it
 punctuates some day whatever its streams have punctuated.
@@ -24,9 +24,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
-from seine.algebra.expressions import Column, Expression
+from seine.algebra.expressions import Column
 from seine.optimizer.equalities import punctuated_column
-from seine.safety.plans.joined_streams import JoinedStreams, SchemeUse
+from seine.safety.plans.joined_parts import JoinedParts
+from seine.safety.plans.joined_streams import JoinedStreams, SchemeUse, Side
 from seine.safety.plans.safe_plans import Items
 
 Place = tuple[int, int]  # a port, and a column of its rows
@@ -50,49 +51,36 @@ class PairJoins:
 
     def is_purgeable(self, parts: tuple[Items, ...]) -> bool:
         """Whether a join of these inputs exists and frees all its rows."""
-        if len(parts) > 2 and max(map(len, parts)) == 1:
-            ports = frozenset[int]().union(*parts)
-            return len(ports) == len(self._streams.scans) or self._streams.among([*ports]).frees_all
-        if len(parts) != 2 or min(map(len, parts)) > 1:
-            return False
-        single, joined = sorted(parts, key=len)
-        (port,) = single
-        if len(joined) == 1 and min(joined) > port:
-            joined, port = single, min(joined)  # what runs has them in this order
-        return self._frees_joined(joined, port) and self._frees_stream(joined, port)
+        if len(parts) == 2:
+            return self._frees(*parts) and self._frees(*parts[::-1])
+        if max(map(len, parts)) > 1:
+            return JoinedParts(self._streams, parts).frees_all
+        ports = frozenset[int]().union(*parts)
+        return len(ports) == len(self._streams.scans) or self._streams.among([*ports]).frees_all
 
-    def _frees_joined(self, joined: Items, port: int) -> bool:
-        """Whether rows of what is joined already go."""
-        if any(self._expires(other) for other in joined):
+    def _frees(self, held: Items, other: Items) -> bool:
+        """Whether rows of a part go by what another says, in a join of these two."""
+        if any(self._expires(port) for port in held):
             return True
-        compared = {punctuated_column(key) for _, key in self._keys(joined, port)}
-        if any({*columns} <= compared for columns in self._schemes(port, joined)):
+        if len(other) > 1:
+            return bool(self.listened(other, held))
+        (port,) = other
+        if self.used(other, (held, other)):
             return True
-        return any((port, other) in self._streams.direct_bounds for other in joined)
+        return any((port, mine) in self._streams.direct_bounds for mine in held)
 
-    def _frees_stream(self, joined: Items, port: int) -> bool:
-        """Whether rows of the stream that comes go."""
-        if self._expires(port) or self.listened(joined, port):
-            return True
-        (first, *rest) = joined
-        if rest:
-            return False
-        compared = {punctuated_column(theirs[1]) for theirs, _ in self._keys(joined, port)}
-        return any({*columns} <= compared for columns in self._schemes(first, frozenset([port]))) or (
-            (first, port) in self._streams.direct_bounds
-        )
+    def listened(self, joined: Items, other: Items) -> tuple[SchemeUse, ...]:
+        """The derived punctuations of a join to which one above it, which joins it with another part,
+        listens: for what it compares, one each.
 
-    def listened(self, joined: Items, port: int) -> tuple[SchemeUse, ...]:
-        """The derived punctuations of a join to which one above it listens: for what it compares, one each.
-
-        One would be enough to free its rows; but punctuations of the stream that comes are forgotten when the
-        same has been punctuated of the rows. The columns of a scheme must differ: rows in which two are equal
+        One would be enough to free rows; but punctuations of the other part are forgotten when the same has
+        been punctuated of this one. The columns of a scheme must differ: rows in which two are equal
         say nothing of other punctuations.
         """
         if len(joined) < 2:
             return ()
         first = representatives(self.equal, joined)
-        sides = [theirs for theirs, _ in self._keys(joined, port)]
+        sides = [mine for mine, _ in self._keys(joined, other)]
         places = [
             (side_port, column) for side_port, e in sides if (column := punctuated_column(e)) is not None
         ]
@@ -105,24 +93,34 @@ class PairJoins:
                     fitting.setdefault(named, use)
         return tuple(fitting.values())
 
+    def used(self, part: Items, parts: tuple[Items, ...]) -> list[SchemeUse]:
+        """The schemes of streams of an input that free rows of others in a join of these inputs."""
+        if len(parts) > 2:
+            joined = JoinedParts(self._streams, parts)
+            return [use for use, of_part in joined.uses if joined.parts[of_part.port] == part]
+        (other,) = (one for one in parts if one != part)
+        if len(part) > 1:
+            return [*self.listened(part, other)]
+        (port,) = part
+        compared = {punctuated_column(key) for _, (_, key) in self._keys(other, part)}
+        uses = (use for use in self._streams.schemes if use.port == port)
+        return [use for use in uses if {*use.columns} <= compared and self._lasts_for(use, other)]
+
     def _expires(self, port: int) -> bool:
         return self._streams.scans[port].stream.window is not None
 
-    def _schemes(self, port: int, joined: Items) -> list[tuple[int, ...]]:
-        """The schemes of a stream that free rows of what it is joined with."""
-        return [
-            use.columns
-            for use in self._streams.schemes
-            if use.port == port and (use.lasts or (len(joined) == 1 and joined <= {*use.partners}))
-        ]
+    @staticmethod
+    def _lasts_for(use: SchemeUse, joined: Items) -> bool:
+        """Whether punctuations free rows of what a stream is joined with for good."""
+        return use.lasts or (len(joined) == 1 and joined <= {*use.partners})
 
-    def _keys(self, joined: Items, port: int) -> list[tuple[tuple[int, Expression], Expression]]:
-        """What a join compares: of one of the streams joined so far, and of the one that comes."""
+    def _keys(self, one: Items, other: Items) -> list[tuple[Side, Side]]:
+        """What a join compares: of streams of the one part, and of the other."""
         keys = []
-        for _, one, other in self._streams.equalities:
-            for theirs, ours in ((one, other), (other, one)):
-                if theirs[0] in joined and ours[0] == port:
-                    keys.append((theirs, ours[1]))
+        for _, *sides in self._streams.equalities:
+            for mine, theirs in (sides, sides[::-1]):
+                if mine[0] in one and theirs[0] in other:
+                    keys.append((mine, theirs))
         return keys
 
 

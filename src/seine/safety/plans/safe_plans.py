@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations
+from typing import Protocol
 
 from seine.safety.graph.closure import closure
 from seine.safety.graph.punctuation_graph import Graph
@@ -27,6 +28,14 @@ MOST_ITEMS_ENUMERATED = 7  # up to so many items every safe plan is considered
 Items = frozenset[int]
 Rows = Callable[[Items], float]  # how many combinations of some items are alive at once
 Purgeable = Callable[[tuple[Items, ...]], bool]  # whether a join with such inputs is
+
+
+class OperatorRates(Protocol):
+    """What punctuations cost and free in an operator with some inputs."""
+
+    def held_share(self, part: Items, parts: tuple[Items, ...]) -> float: ...
+
+    def taken_in(self, parts: tuple[Items, ...]) -> float: ...
 
 
 @dataclass(frozen=True)
@@ -120,9 +129,14 @@ def joins_of(tree: Tree) -> Iterator[JoinOf]:
 
 
 def cheapest_plan(
-    count: int, is_purgeable: Purgeable, rows: Rows | None = None, objective: str = THROUGHPUT
+    count: int,
+    is_purgeable: Purgeable,
+    rows: Rows | None = None,
+    objective: str = THROUGHPUT,
+    rates: OperatorRates | None = None,
 ) -> SafePlan | None:
     """The cheapest plan of so many items whose operators are all purgeable; None if none was found.
+    With `rates` inputs hold what punctuations leave open, and to take these in is work.
 
     MEMORY looks at rows held first, and so mostly asks for one operator with many inputs, which holds no
     intermediate results; THROUGHPUT looks at combinations first. Of plans that cost the same the one with
@@ -140,7 +154,7 @@ def cheapest_plan(
     JoinOf(inputs=(0, 1, 2))
     """
     whole = frozenset(range(count))
-    search = _Search(is_purgeable, rows or _independent, objective)
+    search = _Search(is_purgeable, rows or _independent, objective, rates)
     if count <= MOST_ITEMS_ENUMERATED:
         return search.best(whole)
     plan = search.greedy(whole)
@@ -154,8 +168,10 @@ def _independent(items: Items) -> float:
 
 
 class _Search:
-    def __init__(self, is_purgeable: Purgeable, rows: Rows, objective: str) -> None:
-        self.is_purgeable, self.objective = is_purgeable, objective
+    def __init__(
+        self, is_purgeable: Purgeable, rows: Rows, objective: str, rates: OperatorRates | None = None
+    ) -> None:
+        self.is_purgeable, self.objective, self.rates = is_purgeable, objective, rates
         self.rows = cache(rows)
         self.best = cache(self._best)
 
@@ -163,12 +179,17 @@ class _Search:
         """The cheapest safe plan of some items, from the cheapest of their parts."""
         if len(items) == 1:
             return SafePlan(min(items), PlanCost(0.0, 0.0))
-        plans = [plan for parts in partitions(sorted(items)) if (plan := self._joined(parts)) is not None]
-        return min(plans, key=self._rank, default=None)
+        if not self.is_purgeable(tuple(frozenset([number]) for number in sorted(items))):
+            return None  # no plan is safe where all at once is not
+        plans = [
+            (self._rank(plan), number, plan, parts)
+            for number, parts in enumerate(partitions(sorted(items)))
+            if (plan := self._joined(parts)) is not None
+        ]
+        return next((plan for _, _, plan, parts in sorted(plans) if self.is_purgeable(parts)), None)
 
     def _joined(self, parts: tuple[Items, ...]) -> SafePlan | None:
-        if not self.is_purgeable(parts):
-            return None
+        """The join of the cheapest safe plans of parts, be it safe or not."""
         plans = [self.best(part) for part in parts]
         if any(plan is None for plan in plans):
             return None
@@ -178,12 +199,21 @@ class _Search:
         """A join of plans, the largest first: what has been joined is on the left."""
         plans = sorted(plans, key=lambda plan: (-len(items_of(plan.tree)), min(items_of(plan.tree))))
         parts = [items_of(plan.tree) for plan in plans]
-        cost = sum((plan.cost for plan in plans), PlanCost(sum(map(self.rows, parts)), self._met(parts)))
+        cost = sum((plan.cost for plan in plans), PlanCost(self._held(parts), self._met(parts)))
         return SafePlan(JoinOf(tuple(plan.tree for plan in plans)), cost)
 
+    def _held(self, parts: list[Items]) -> float:
+        """The rows that are held of the inputs."""
+        if self.rates is None:
+            return sum(map(self.rows, parts))
+        return sum(self.rows(part) * self.rates.held_share(part, tuple(parts)) for part in parts)
+
     def _met(self, parts: list[Items]) -> float:
-        """The combinations that rows of each input meet, one other input after the other."""
-        return sum(self._chain(number, parts) for number in range(len(parts)))
+        """The combinations that rows of each input meet, one other input after the other; and
+        punctuations.
+        """
+        taken_in = 0.0 if self.rates is None else self.rates.taken_in(tuple(parts))
+        return taken_in + sum(self._chain(number, parts) for number in range(len(parts)))
 
     def _chain(self, first: int, parts: list[Items]) -> float:
         joined, rest, met = parts[first], [p for n, p in enumerate(parts) if n != first], 0.0

@@ -21,6 +21,7 @@ def filled(size: int, rows: int) -> StreamSamples:
     reservoir = Reservoir(size)
     numbers = np.arange(rows)
     reservoir.add(numbers, pa.record_batch({"c0": numbers % 10, "c1": numbers}), numbers)
+    reservoir.punctuations = {0: 7}
     samples = StreamSamples(size)
     samples.put(S, reservoir)
     return samples
@@ -34,6 +35,7 @@ def test_a_sample_is_read_as_it_was_written(tmp_path: Path) -> None:
     SampleFiles(folder).load(again, {"s": S})
     one, other = samples.estimates(), again.estimates()
     assert one is not None and other is not None and one.samples == other.samples
+    assert other.punctuations("s", 0) == 7
     numbers = np.arange(500, 900)
     for each in (samples, again):
         ((_, reservoir),) = each.reservoirs()
