@@ -37,6 +37,7 @@ SPARK := spark or cluster or chaos or conformance
 
 test: install
 	@scripts/find_postgres > /dev/null
+	@scripts/find_kafka > /dev/null
 ifdef TESTS
 	@$(WITH_JAVA) && export JAVA_HOME && $(BIN)/python -m pytest $(TESTS)
 else

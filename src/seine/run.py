@@ -22,6 +22,7 @@ from seine.graph.node_kinds import node_to_json
 from seine.graph.state_place import Holding, StatePlace
 from seine.intake.alignment import NO_LEAD, Lead
 from seine.intake.intake import Intake
+from seine.intake.paced_intake import PacedIntake
 from seine.intake.relations import load_relation
 from seine.network.network import Network, build_network
 from seine.network.plan.output_form import limit_of
@@ -35,11 +36,13 @@ from seine.runtime.folder.changing_relations import ChangingRelations
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.failures import Failure, RunFailures
 from seine.runtime.folder.settings import new_settings
+from seine.runtime.option_secrets import OptionSecrets
 from seine.runtime.output.outlets import Folder
 from seine.runtime.output.overwriting import refuse_overwriting
 from seine.runtime.output.run_statistics import NetworkSize, QueryStatistics, RowsHeld, RunStatistics
 from seine.runtime.output.sink import Sink
 from seine.runtime.output.totals import exact_share
+from seine.runtime.spark_reading import SparkReading
 from seine.safety.verdict import refuse_unsafe
 from seine.scratch_folder import scratch_folder
 
@@ -62,6 +65,7 @@ class Options:
     lead: Lead = NO_LEAD
     depth: int = 0  # 0: as deep as the script needs
     sharing: Strategy = CONFIGURATIONS["all"]
+    options_file: str | None = None  # where the secrets of sources are
     estimates: Estimates | None = None  # of the streams, if anybody has looked at them
     deliver: Callable[[dict[str, Any]], None] | None = None  # gets each record, instead of `out`
     notice: Callable[[str], None] = field(default=lambda text: None)  # hears of truncated input
@@ -86,6 +90,7 @@ class Run:
         refuse_unsafe(script)
         _refuse_histories(script)
         declarations = script.declarations
+        self.reading = _reading(declarations, options)
         out = options.out if isinstance(options.out, str) else None
         refuse_overwriting([out, options.dead_letter], declarations.paths)
         self.network = build_network(
@@ -105,7 +110,8 @@ class Run:
         components = stream_components(self.network.nodes.values())
 
         def open_intake(follow: bool) -> Intake:
-            return Intake(
+            kind = PacedIntake if self.reading.streams else Intake
+            return kind(
                 streams,
                 self.deployment.journal,
                 batch_rows=options.batch_rows,
@@ -287,6 +293,14 @@ def _enter(catalog: Catalog, declarations: Declarations, network: Network) -> No
         if network.version:
             nodes = [StoredNode(n.id, n.kind, n.stage, n.inputs, node_to_json(n)) for n in network]
             change.save_version(network.version, added=nodes)
+
+
+def _reading(declarations: Declarations, options: Options) -> SparkReading:
+    """What Spark has to read; refuses what needs a secret that is nowhere."""
+    streams = [stream for stream in declarations.streams.values() if stream.reader is not None]
+    secrets = OptionSecrets.read(options.options_file)
+    secrets.check(streams)
+    return SparkReading(streams, secrets, options.batch_rows)
 
 
 def _temporary() -> tempfile.TemporaryDirectory[str]:

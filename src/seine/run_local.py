@@ -9,6 +9,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+from seine.errors import SeineError
 from seine.frontends.script.script_file import read_script
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.operators.state.work_budget import WorkBudget
@@ -51,6 +52,9 @@ def run_local(
             budget=budget,
         )
         run = Run(script, options)
+        if run.reading.streams:
+            run.close()
+            raise SeineError(f"stream {run.reading.streams[0].name} is read by Spark, which is not here")
         host = LocalHost(run.deployment)
         run.driver.run_all(host.run)
         run.close()

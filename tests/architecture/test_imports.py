@@ -82,7 +82,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "intake",
         "runtime",
     ),
-    "run_local": ("scratch_folder", "operators", "frontends", "network", "runtime", "run"),
+    "run_local": ("scratch_folder", "errors", "operators", "frontends", "network", "runtime", "run"),
     "service": (
         "rare_collections",
         "algebra",

@@ -14,6 +14,7 @@ INTERFACE = (
     "spark.engine:Engine",
     "spark.engine:Engine.explain",
     "spark.running:Running.statistics",
+    "spark.running:Running.end_input",
     "algebra.aggregates:UserAggregate",
 )
 # module or definition -> why it stays though nothing comes to it

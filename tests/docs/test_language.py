@@ -15,7 +15,7 @@ from seine.algebra.memory_limit import SHEDDING_POLICIES
 from seine.cli.main import main
 from seine.errors import SeineError
 from seine.frontends.script.columns import TYPES
-from seine.frontends.script.from_source import BOUNDS, FORMATS, OPTIONS
+from seine.frontends.script.from_source import BOUNDS, FORMATS, OPTIONS, SPARK_OPTIONS
 from seine.frontends.script.parser import parse_script
 from tests.docs.pages import DOCS, blocks, check_generated, prose, quoted, read, rows
 
@@ -87,7 +87,13 @@ def test_formats() -> None:
 
 def test_source_options() -> None:
     by_format = {option for options in OPTIONS.values() for option in options}
-    assert _documented("source option") == by_format | {"namespaces", "table", "follow", *BOUNDS}
+    assert _documented("source option") == by_format | {
+        "namespaces",
+        "table",
+        "follow",
+        *BOUNDS,
+        *SPARK_OPTIONS,
+    }
 
 
 def test_types() -> None:

@@ -10,11 +10,21 @@ from pyspark.sql import SparkSession
 
 from seine.spark.session import open_session
 from tests.support.command import python_path
+from tests.support.kafka_broker import KafkaBroker, connector_jars, kafka_broker
 
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     os.environ["PYTHONPATH"] = python_path()
+    if jars := connector_jars():  # read when the JVM starts
+        os.environ["PYSPARK_SUBMIT_ARGS"] = f"--jars {jars} pyspark-shell"
     session = open_session("local[2]", str(tmp_path_factory.mktemp("spark") / "spark.log"))
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def kafka(spark: SparkSession) -> Iterator[KafkaBroker]:
+    """One broker for all tests; those that need it are skipped where it cannot be had."""
+    with kafka_broker(spark) as broker:
+        yield broker

@@ -306,7 +306,7 @@ def test_a_frame_that_fails_is_told(spark: SparkSession, tmp_path: Path) -> None
         timestamp="ts",
     )
     engine.register("CREATE QUERY q AS SELECT item FROM bid")
-    with pytest.raises(RunError, match=r"stream bid stopped: .*bad bid"):
+    with pytest.raises(RunError, match=r"the pipeline stopped: .*bad bid"):
         engine.start(print, available_now=True).wait(240)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from seine.run_local import run_local
-from tests.support.command import checkpointed_run, kill, start
+from tests.support.command import checkpointed_run, kill, start, wait_for_change
 from tests.support.stateful_script import silent_queries, sorted_file, sorted_records, write_story
 
 pytestmark = pytest.mark.spark
@@ -29,7 +29,7 @@ def test_output_is_complete_after_many_kills(tmp_path: Path) -> None:
     for _ in range(KILLS):
         before = output_state.read_text() if output_state.exists() else ""
         process = start(*words, log=tmp_path / "command.log")
-        _wait_for_change(output_state, before, process)
+        wait_for_change(output_state, before, process)
         time.sleep(rng.random() * 0.4)
         assert process.poll() is None, "it finished before it could be killed: give it more input"
         kill(process)
@@ -38,12 +38,3 @@ def test_output_is_complete_after_many_kills(tmp_path: Path) -> None:
     final = start(*words, log=tmp_path / "command.log")
     assert final.wait(300) == 0, (tmp_path / "command.log").read_text()
     assert sorted_file(out) == expected != []
-
-
-def _wait_for_change(path: Path, before: str, process: object, seconds: float = 90.0) -> None:
-    """Until a micro-batch has been committed since `before`."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline and process.poll() is None:  # type: ignore[attr-defined]
-        if path.exists() and path.read_text() != before:
-            return
-        time.sleep(0.05)

@@ -31,12 +31,36 @@ class Scheme:
 
 
 @dataclass(frozen=True)
+class SparkReader:
+    """A streaming source that Spark reads: `spark.readStream.format(format).options(...)`.
+
+    An option may have `${NAME}` in it: a secret, which is looked up when the source is opened and is never
+    kept. The format `dataframe` is a streaming DataFrame that a program brings.
+    """
+
+    format: str
+    options: tuple[tuple[str, str], ...] = ()
+
+    def option(self, name: str) -> str | None:
+        """The value of an option, whose name is in any case, as Spark has it.
+
+        >>> SparkReader("kafka", (("Subscribe", "bids"),)).option("subscribe")
+        'bids'
+        """
+        return next((value for key, value in self.options if key.lower() == name.lower()), None)
+
+
+@dataclass(frozen=True)
 class Source:
-    """An external source of records: `path` is an absolute file, a glob, a folder or a database URL."""
+    """An external source of records: `path` is an absolute file, a glob, a folder or a database URL.
+
+    With a `reader` it is Spark that reads it, and there is no path.
+    """
 
     path: str
     format: str = "JSON"  # JSON | CSV | PARQUET | XML
     options: tuple[tuple[str, str], ...] = ()
+    reader: SparkReader | None = None
 
     @property
     def is_database(self) -> bool:
@@ -98,6 +122,16 @@ class StreamDef:
         if ahead is None:
             return DEFAULT_AHEAD if self.domain == "timestamp" else None
         return None if ahead == "none" else int(ahead)
+
+    @property
+    def reader(self) -> SparkReader | None:
+        """What reads it by Spark; None if the driver reads it."""
+        return self.source.reader if self.source is not None else None
+
+    @property
+    def clock(self) -> str | None:
+        """The column over whose values its clock is the least; None if its clock is the largest timestamp."""
+        return self._option("clock")
 
     def _option(self, name: str) -> str | None:
         return dict(self.source.options).get(name) if self.source is not None else None

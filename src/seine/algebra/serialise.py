@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from seine.algebra.definitions import RelationDef, Scheme, Source, StreamDef
+from seine.algebra.definitions import RelationDef, Scheme, Source, SparkReader, StreamDef
 from seine.algebra.document_json import document_fields_to_json, document_plan_from_json
 from seine.algebra.expressions import Expression, from_json, to_json
 from seine.algebra.plan import (
@@ -202,17 +202,28 @@ def _fields_from_json(form: list[list[str]]) -> tuple[Field, ...]:
 def _source_to_json(source: Source | None) -> JsonObject | None:
     if source is None:
         return None
-    return {
+    form: JsonObject = {
         "path": source.path,
         "format": source.format,
         "options": [list(option) for option in source.options],
     }
+    reader = source.reader
+    if reader is None:
+        return form
+    return {**form, "reader": {"format": reader.format, "options": [*map(list, reader.options)]}}
 
 
 def _source_from_json(form: JsonObject | None) -> Source | None:
     if form is None:
         return None
-    return Source(form["path"], form["format"], tuple((key, value) for key, value in form["options"]))
+    reader = None
+    if "reader" in form:
+        reader = SparkReader(form["reader"]["format"], _pairs(form["reader"]["options"]))
+    return Source(form["path"], form["format"], _pairs(form["options"]), reader)
+
+
+def _pairs(form: list[list[str]]) -> tuple[tuple[str, str], ...]:
+    return tuple((key, value) for key, value in form)
 
 
 def _call_to_json(call: AggregateCall) -> JsonObject:

@@ -17,6 +17,7 @@ from seine.catalog.index.leave_index import leave_index
 from seine.catalog.index.placement import Placement
 from seine.catalog.storage import catalog_tables as t
 from seine.catalog.storage.network_rows import save_predicates, save_uses, save_version
+from seine.catalog.storage.source_options import options_text
 from seine.catalog.storage.stored_node import StoredNode
 from seine.catalog.storage.stored_query import QueryPosition, StoredQuery
 from seine.catalog.storage.stored_text import name_key, shown, storable
@@ -170,7 +171,7 @@ class CatalogChange(CatalogView):
             kind=kind,
             source_path=storable(source.path) if source else None,
             source_format=source.format if source else None,
-            source_options=json.dumps(source.options) if source else None,
+            source_options=options_text(source) if source else None,
         )
         columns = [
             {"input_id": key, "position": position, "name": storable(field.name), "type": str(field.type)}

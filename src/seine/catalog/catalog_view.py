@@ -12,6 +12,7 @@ from seine.algebra.definitions import JoinEdge, RelationDef, Scheme, Source, Str
 from seine.algebra.types import Field, Type
 from seine.catalog.index.search_index import IndexSearch
 from seine.catalog.storage import catalog_tables as t
+from seine.catalog.storage.source_options import with_options
 from seine.catalog.storage.stored_query import QueryPosition, StoredQuery
 from seine.catalog.storage.stored_text import name_key
 from seine.typed_json import read_json
@@ -202,7 +203,7 @@ def _relation(row: Row[Any], fields: list[Field]) -> RelationDef:
 def _source(row: Row[Any]) -> Source | None:
     if row.source_path is None:
         return None
-    return Source(row.source_path, row.source_format, tuple(map(tuple, json.loads(row.source_options))))
+    return with_options(row.source_path, row.source_format, row.source_options)
 
 
 def _stored_query(row: Row[Any], inputs: list[str]) -> StoredQuery:

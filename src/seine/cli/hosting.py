@@ -118,6 +118,15 @@ def budget(arguments: argparse.Namespace) -> WorkBudget | None:
     return WorkBudget(candidates or usual.candidates, size or usual.bytes)
 
 
+def add_options_file(parser: argparse.ArgumentParser) -> None:
+    """Add the option `--options-file`: where the secrets of sources are."""
+    parser.add_argument(
+        "--options-file",
+        metavar="FILE",
+        help="values of ${NAME} in options of sources, a line NAME = value each (else: the environment)",
+    )
+
+
 def add_lead(parser: argparse.ArgumentParser) -> None:
     """Add the option `--ahead-of-others`; it may be given once for each time domain."""
     parser.add_argument(

@@ -10,6 +10,7 @@ from seine.cli.hosting import (
     add_budget,
     add_hosting,
     add_lead,
+    add_options_file,
     add_purging,
     add_sharing,
     buckets,
@@ -58,6 +59,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         type=positive,
         help="most tuples that queries WITH (memory = ...) hold together",
     )
+    add_options_file(parser)
     parser.add_argument("--follow", action="store_true", help="keep waiting for more input at the end of it")
     add_budget(parser)
     add_lead(parser)
@@ -82,6 +84,7 @@ def command(arguments: argparse.Namespace) -> int:
             follow=arguments.follow,
             buckets=buckets(arguments),
             memory=arguments.memory,
+            options_file=arguments.options_file,
             budget=budget(arguments),
             lead=lead(arguments),
             sharing=strategy(arguments),

@@ -14,8 +14,8 @@ from seine.algebra.definitions import StreamDef
 from seine.intake.admission import Admission, Admitted, letter
 from seine.intake.formats import Piece
 from seine.intake.future_lines import refuse_future
-from seine.intake.guarded_source import GuardedSource, Surroundings
-from seine.intake.intake_state import LineCounts, LineCursor, StreamState
+from seine.intake.guarded_source import GuardedSource, StreamSource, Surroundings
+from seine.intake.intake_state import AdmissionState, LineCounts, LineCursor, StreamState
 from seine.intake.line_block import LineBlock
 from seine.intake.parsed import Parsed
 from seine.intake.record_layout import empty_batch
@@ -64,7 +64,7 @@ class StreamFeed:
         """With `refuse` a fault of the source that can be seen now is an error; else the stream waits."""
         self.stream = stream
         state = state or StreamState()
-        self.admission = Admission(stream, state.admission, runs)
+        self.admission = self._judge(state.admission, runs)
         self._position = dict(state.position)
         self._counts = state.counts
         self.advanced = surroundings.wall()  # when its watermark last moved
@@ -73,10 +73,16 @@ class StreamFeed:
         self._lost = state.lost
         self._heard = state.heard or int(surroundings.wall() * 1_000_000)
         self._idle_since: float | None = None
-        layout = self.admission.layout
-        self._source = GuardedSource(stream, layout, self._position, surroundings, refuse=refuse)
+        self._source = self._open_source(surroundings, refuse)
         self._buffer: list[_Chunk] = []
         self.last_state = self.state()  # as of the last call of `state`
+
+    def _judge(self, state: AdmissionState, runs: Mapping[str, pa.RecordBatch]) -> Admission:
+        return Admission(self.stream, state, runs)
+
+    def _open_source(self, surroundings: Surroundings, refuse: bool) -> StreamSource:
+        layout = self.admission.layout
+        return GuardedSource(self.stream, layout, self._position, surroundings, refuse=refuse)
 
     def fill(self, lines: int, size: int, wall: int = 0) -> None:
         """Read ahead until the buffer has so many lines or bytes, or the source has no more now.
@@ -147,6 +153,11 @@ class StreamFeed:
     def watermark(self) -> int:
         """The stream's watermark; FOREVER once it has ended."""
         return FOREVER if self.ended else self.admission.watermark
+
+    @property
+    def latest(self) -> int:
+        """The largest timestamp of an accepted tuple; NEVER before the first."""
+        return self.admission.clock
 
     def reach(self) -> int | None:
         """The largest event time in the buffer; None if it holds no row, or all that is left."""

@@ -113,7 +113,7 @@ def open_source(
         return XmlReader(files, position, columns, follow=follow), XmlParser(columns)
     if source.format == "JSON":
         return LineReader(files, position, follow=follow, notice=notice), JsonLines(layout)
-    delimiter = _delimiter(options, what)
+    delimiter = delimiter_of(options, what)
     header = delimiter if _has_header(options, what) else None
     reader = LineReader(files, position, follow=follow, delimiter=header, notice=notice)
     parser = CsvLines(layout, delimiter)
@@ -122,7 +122,8 @@ def open_source(
     return reader, parser
 
 
-def _delimiter(options: Mapping[str, str], what: str) -> str:
+def delimiter_of(options: Mapping[str, str], what: str) -> str:
+    """The character between the fields of a CSV record."""
     delimiter = options.get("delimiter", ",").replace("\\t", "\t")
     if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n':
         raise SeineError(f"option delimiter of {what} must be one ASCII character")

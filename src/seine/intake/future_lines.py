@@ -14,22 +14,23 @@ import numpy as np
 
 from seine.algebra.arrays import BoolArray, IntArray
 from seine.algebra.definitions import StreamDef
-from seine.intake.parsed import DeadLine, Parsed
+from seine.intake.parsed import DeadLine, Parsed, ParsedLines
 from seine.rows.delta import FOREVER, NEVER
 
 _REASON = "its time is further ahead of its arrival than the option ahead allows"
 
 
-def refuse_future(stream: StreamDef, parsed: Parsed, wall: int, clock: int) -> Parsed:
+def refuse_future(stream: StreamDef, parsed: Parsed, wall: int | IntArray, clock: int) -> Parsed:
     """Make dead letters of lines that are too far ahead.
 
-    `wall` is the wall clock in microseconds, `clock` the largest timestamp before these lines.
+    `wall` is the wall clock in microseconds, or that of each line by its number, from 1 on; `clock` is the
+    largest timestamp before these lines.
     """
     if stream.ahead is None:
         return parsed
     if stream.domain == "timestamp":
-        horizon = min(wall + stream.ahead, FOREVER)
-        tuples, punctuations = parsed.tuples.time > horizon, parsed.punctuations.time > horizon
+        tuples = _ahead_of_wall(parsed.tuples, wall, stream.ahead)
+        punctuations = _ahead_of_wall(parsed.punctuations, wall, stream.ahead)
     else:
         tuples = ahead_of_clock(parsed.tuples.time, clock, stream.ahead)
         passed = np.where(tuples, NEVER, parsed.tuples.time)
@@ -46,6 +47,14 @@ def refuse_future(stream: StreamDef, parsed: Parsed, wall: int, clock: int) -> P
         punctuations=parsed.punctuations.take(~punctuations),
         dead=sorted(parsed.dead + dead),
     )
+
+
+def _ahead_of_wall(lines: ParsedLines, wall: int | IntArray, ahead: int) -> BoolArray:
+    if isinstance(wall, int):
+        return np.asarray(lines.time > min(wall + ahead, FOREVER))
+    arrived = wall[lines.numbers - 1]
+    horizon = np.where(arrived > FOREVER - ahead, FOREVER, arrived + min(ahead, FOREVER))
+    return np.asarray(lines.time > horizon)
 
 
 def ahead_of_clock(times: IntArray, clock: int, ahead: int) -> BoolArray:

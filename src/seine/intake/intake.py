@@ -107,9 +107,15 @@ class Intake:
         self._threads = ReadingThreads(self._fill, patient=not follow)
 
     def _feed(self, stream: StreamDef, state: StreamState | None, refuse: bool) -> StreamFeed:
+        if stream.reader is not None:
+            message = f"stream {stream.name} is read by Spark, which only `seine run` can have done so far"
+            raise SeineError(message, hint="let it come FROM files")
+        return StreamFeed(stream, state, self._runs(stream, state), self._surroundings, refuse=refuse)
+
+    def _runs(self, stream: StreamDef, state: StreamState | None) -> dict[str, pa.RecordBatch]:
+        """The runs of punctuations that the state of a stream names."""
         names = [name for runs in state.admission.punctuations for name in runs] if state else []
-        runs = {name: self.journal.run(run_name(stream.name, name)) for name in names}
-        return StreamFeed(stream, state, runs, self._surroundings, refuse=refuse)
+        return {name: self.journal.run(run_name(stream.name, name)) for name in names}
 
     def open(self, stream: StreamDef, refuse: bool = True) -> StreamFeed:
         """Open a stream that is to be added, from its beginning; refuses a source that cannot be read.
@@ -177,7 +183,7 @@ class Intake:
             if not any(feed.waiting for feed in at_rest):
                 return self._append({}, end=False) if self._floors() else self._finish()
             admitted = self._advance(at_rest)
-            if any(_has_content(part) for parts in admitted.values() for part in parts):
+            if have_content(admitted):
                 return self._append(admitted, end=False)
             if len(at_rest) < len(self._feeds):  # the lines at hand wait for a stream that is being read
                 return None
@@ -252,19 +258,21 @@ class Intake:
         handover: int = 0,
         replays: Sequence[ReplayDraft] = (),
     ) -> Entry:
+        self._look_around()
         for name, floor in self._floors().items():
             self._feed_of(name).admission.floor = floor
         self._note_advances()
         for feed in self._feeds:
-            latest = max((part.latest for part in admitted.get(feed.stream.name, [])), default=NEVER)
-            if latest != NEVER:
+            if feed.latest != NEVER:
                 domain = feed.stream.domain
-                self._now[domain] = max(self._now.get(domain, NEVER), latest)
+                self._now[domain] = max(self._now.get(domain, NEVER), feed.latest)
         dead: list[Letter] = [letter for parts in admitted.values() for part in parts for letter in part.dead]
+        clock, since = self._clock(end), self._since()
+        content = bool(handover or replays or have_content(admitted))
         return self.journal.append(
             Draft(
                 network=self._network(),
-                clock=self._clock(end),
+                clock=clock,
                 rows=_stacked({name: [part.rows for part in parts] for name, parts in admitted.items()}),
                 punctuations=_stacked(
                     {name: [part.punctuations for part in parts] for name, parts in admitted.items()}
@@ -277,7 +285,7 @@ class Intake:
                     self._wall,
                     {replay.query: replay.next for replay in replays if not replay.done},
                 ),
-                since=self._since(),
+                since=since,
                 runs={
                     run_name(feed.stream.name, name): run
                     for feed in self._feeds
@@ -288,8 +296,16 @@ class Intake:
                 handover=handover,
                 withheld=self._withheld(),
                 replays=replays,
+                blank=not content and self._is_blank(clock, since),
             )
         )
+
+    def _look_around(self) -> None:
+        """Called before an entry is cut: what else may have moved clocks."""
+
+    def _is_blank(self, clock: Clock, since: int | None) -> bool:
+        """Whether an entry without lines has nothing that stages would have to hear of."""
+        return False
 
     def _state_of(self, feed: StreamFeed) -> StreamState:
         """The state of a stream; nothing was taken of one that is being read since it was at rest."""
@@ -346,12 +362,14 @@ class Intake:
             dict(self._now),
             {feed.stream.name: feed.stream.domain for feed in self._feeds},
             end,
-            {feed.stream.name: feed.admission.clock for feed in self._feeds},
+            {feed.stream.name: feed.latest for feed in self._feeds},
         )
 
 
-def _has_content(part: Admitted) -> bool:
-    return bool(part.rows.num_rows or part.punctuations.num_rows or part.dead)
+def have_content(admitted: Mapping[str, list[Admitted]]) -> bool:
+    """Whether any line was admitted or refused."""
+    parts = (part for several in admitted.values() for part in several)
+    return any(part.rows.num_rows or part.punctuations.num_rows or part.dead for part in parts)
 
 
 def _stacked(parts: Mapping[str, list[pa.RecordBatch]]) -> dict[str, pa.RecordBatch]:

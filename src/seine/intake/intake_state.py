@@ -109,6 +109,24 @@ class LineCounts(Struct, frozen=True):
     last_reason: str = ""
 
 
+class SparkState(Struct, frozen=True):
+    """What is known of a stream that Spark reads, beside its admission; walls are in microseconds.
+
+    `clocks` is the largest timestamp of each clock value, `heard` when it sent last; the `silent` ones are
+    left out of the least. `rows` were let in so far.
+    """
+
+    clocks: dict[str, int] = {}
+    heard: dict[str, int] = {}
+    silent: tuple[str, ...] = ()
+    rows: int = 0
+
+    @property
+    def active(self) -> dict[str, int]:
+        """The clocks of the values that are not left out."""
+        return {value: time for value, time in self.clocks.items() if value not in self.silent}
+
+
 class StreamState(Struct, frozen=True):
     """Where the reading of a stream is, by file, its admission, and what became of its lines.
 
@@ -122,6 +140,7 @@ class StreamState(Struct, frozen=True):
     latest: int = NEVER
     heard: int = 0
     lost: tuple[LostBytes, ...] = ()  # the last few
+    spark: SparkState | None = None
 
 
 class IntakeState(Struct, frozen=True):

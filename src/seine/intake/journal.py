@@ -29,6 +29,7 @@ from seine.typed_json import read_json, write_json
 _TEMPORARY = "."  # what an entry's name starts with until it is whole, and when it is being removed
 
 
+_OFFERED = "offered"  # a file of a blank entry that is to be worked on all the same
 _WITHHELD = "withheld-"  # what the names of an entry's amendments start with
 
 
@@ -66,7 +67,7 @@ class Draft:
     Nodes with the id `since` or a later one are new: they also get the punctuations that were made before.
     With a `handover` the entry is the last of its pipeline: the one that goes on has so many stages.
     It runs on its network version without the queries that are `withheld`: they failed. `replays` are rows of
-    the past for queries that begin with history.
+    the past for queries that begin with history. A `blank` one has nothing that stages would have to hear of.
     """
 
     network: int
@@ -82,6 +83,7 @@ class Draft:
     since: int | None = None
     withheld: tuple[str, ...] = ()
     replays: Sequence[ReplayDraft] = ()
+    blank: bool = False
 
 
 class Entry(Struct, frozen=True, omit_defaults=True):
@@ -105,6 +107,7 @@ class Entry(Struct, frozen=True, omit_defaults=True):
     since: int | None = None
     withheld: tuple[str, ...] = ()
     replays: tuple[ReplayedRows, ...] = ()
+    blank: bool = False  # it waits for rows that Spark reads: see `Journal.offer`
     folder: str = ""
 
     def path(self, stream: str) -> str:
@@ -220,6 +223,14 @@ class Journal:
             if self._last is not None and self._last.number == number:
                 self._last = self.load(number)
 
+    def offer(self, number: int) -> None:
+        """Let a blank entry be worked on, though no rows have come for it: news wait behind it."""
+        _write_bytes(os.path.join(self._folder(number), _OFFERED), b"")
+
+    def is_offered(self, number: int) -> bool:
+        """Whether an entry is to be worked on without waiting for rows that Spark reads."""
+        return os.path.exists(os.path.join(self._folder(number), _OFFERED)) or not self.load(number).blank
+
     def run(self, name: str) -> pa.RecordBatch:
         """A run of punctuations that an entry names."""
         return _map(self._run_path(name))
@@ -310,6 +321,7 @@ def _write_entry(folder: str, number: int, draft: Draft) -> None:
         draft.since,
         draft.withheld,
         tuple(map(_replay, draft.replays)),
+        draft.blank,
     )
     _write_bytes(os.path.join(folder, "entry.json"), write_json(entry))
 

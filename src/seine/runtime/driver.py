@@ -14,6 +14,7 @@ from seine.errors import RunError
 from seine.graph.state_place import Holding
 from seine.intake.intake import Intake
 from seine.intake.journal import Entry
+from seine.intake.paced_intake import PacedIntake
 from seine.operators.state.work_budget import NodeFault
 from seine.runtime.culprits import Culprits
 from seine.runtime.folder.deployment import Deployment
@@ -47,7 +48,10 @@ class Driver:
         progress: Progress,
         quarantine: Quarantine = lambda failures: None,
     ) -> None:
-        """`quarantine` makes it durable that queries failed, and withholds from them what is written."""
+        """`quarantine` makes it durable that queries failed, and withholds from them what is written.
+
+        If `open_intake` opens a `PacedIntake`, entries are written at the pace of the micro-batches.
+        """
         self._deployment = deployment
         self._open_intake = open_intake
         self._intake = open_intake(follow)
@@ -61,6 +65,7 @@ class Driver:
         self._quarantine = quarantine
         self._suspected: set[tuple[int, tuple[int, ...]]] = set()  # entry and nodes that raised once
         self._suspects = Suspects(deployment)
+        self._sources_idle: Callable[[], bool] = lambda: False
         self._moved = threading.Condition()
         self._committing = threading.Lock()
         self._closed = False
@@ -78,22 +83,35 @@ class Driver:
         last = self._deployment.journal.last()
         return last.number if last is not None else -1
 
-    def commit(self, reports: Sequence[TaskReport]) -> None:
+    def commit(self, reports: Sequence[TaskReport], batch: int | None = None) -> None:
         """Take the reports of one micro-batch; called in order, perhaps again after a failure.
 
-        One without reports has no entry, as Spark's first if nothing was admitted: it commits nothing.
+        One without reports has no entry, as Spark's first if nothing was admitted: it commits nothing. Where
+        entries are paced, each `batch` of Spark's has one: its number, counted from where the pipeline began.
         """
-        if not reports:
+        if self.paced and batch is not None:
+            number = self._deployment.settings.start + 1 + batch
+            if number > self._written and self.finished:  # we are about to stop
+                return
+        elif not reports:
             return
+        else:
+            number = reports[0].entry
         with self._committing:
-            self._commit(reports)
+            self._commit(number, reports)
         with self._moved:
             self._moved.notify_all()
 
-    def _commit(self, reports: Sequence[TaskReport]) -> None:
+    @property
+    def paced(self) -> bool:
+        """Whether Spark reads streams: then every micro-batch of Spark's has an entry."""
+        return isinstance(self._intake, PacedIntake)
+
+    def _commit(self, number: int, reports: Sequence[TaskReport]) -> None:
         if self._closed:  # a batch that nobody waits for any more: whoever goes on does it again
             raise RunError("the run is closed", hint="this micro-batch is repeated when it goes on")
-        entry = self._deployment.journal.load(reports[0].entry)
+        entry = self._deployment.journal.load(number)
+        self._write_next(entry, reports)
         self._sink.commit(entry, reports, self._holdings(entry.network))
         self._deployment.journal.discard_before(entry.number)
         self._deployment.faults.clear()  # of attempts that others made up for
@@ -101,6 +119,14 @@ class Driver:
         if 0 <= self._deployment.settings.start == entry.number - 2:  # its first batch is Spark's for good
             self._deployment.sweep()
         self._progress(self._sink)
+
+    def _write_next(self, entry: Entry, reports: Sequence[TaskReport]) -> None:
+        """Write the next entry of a paced pipeline, unless that was done before a crash.
+
+        It comes before this entry is counted as delivered: what tasks reported must not be lost.
+        """
+        if isinstance(self._intake, PacedIntake) and self._written == entry.number and not entry.end:
+            self._intake.succeed([report.source for report in reports if report.source is not None])
 
     def _hand_over(self, entry: Entry) -> None:
         """If it was the last entry of its pipeline, let another one go on."""
@@ -145,11 +171,12 @@ class Driver:
         with self._moved:
             self._moved.notify_all()
 
-    def drive(self, watch: Callable[[], None]) -> None:
+    def drive(self, watch: Callable[[], None], sources_idle: Callable[[], bool] = lambda: False) -> None:
         """Feed until all is committed, or `stop`, or another pipeline is wanted.
 
-        `watch` raises if the pipeline has died.
+        `watch` raises if the pipeline has died; `sources_idle` says whether Spark has read all that there is.
         """
+        self._sources_idle = sources_idle
         while not (self.finished or self._stopped or self._handed_over):
             watch()
             if not self._feed():
@@ -216,8 +243,33 @@ class Driver:
         for name, failure in failures.items():
             _logger.warning("query failed: %s", failure.reason, extra={"query": name})
 
+    def prepare(self) -> None:
+        """Write the first entry of a paced pipeline, if there is none: Spark may begin with rows at once."""
+        with self._committing:
+            if isinstance(self._intake, PacedIntake) and self._written <= self._sink.totals.entry:
+                self._intake.succeed(())
+
+    def _feed_paced(self, intake: PacedIntake) -> bool:
+        """Let a blank entry be worked on if something waits behind it."""
+        journal, waiting = self._deployment.journal, self._written
+        if waiting <= self._sink.totals.entry or journal.is_offered(waiting):
+            return False
+        if self._following and self._end_input:
+            intake.close()
+            self._intake, self._following = self._open_intake(False), False
+            return True
+        if not self._following and (self._end_input or self._sources_idle()):
+            intake.end_spark_streams(final=self._end_input)
+        if intake.has_news():
+            journal.offer(waiting)
+            return True
+        return False
+
     def _feed(self) -> bool:
         """Append one entry if there is room and input."""
+        if isinstance(self._intake, PacedIntake):
+            with self._committing:
+                return isinstance(self._intake, PacedIntake) and self._feed_paced(self._intake)
         last = self._deployment.journal.last()
         if last is not None and (last.end or last.number - self._sink.totals.entry >= _MOST_WAITING):
             return False

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pyarrow as pa
 
 from seine.runtime.flow.control_record import ControlRecord
@@ -22,19 +24,22 @@ class LocalHost:
         self.blobs: dict[str, bytes] = {}
         self._at_hand: dict[str, Parts] = {}  # the same as the blobs, as a worker's cache has it
 
-    def run(self, number: int) -> list[TaskReport]:
-        """One micro-batch; its reports. If it fails, state is as it was before."""
+    def run(self, number: int, read: Sequence[Row] = ()) -> list[TaskReport]:
+        """One micro-batch; its reports. If it fails, state is as it was before.
+
+        `read` is what tasks have made of streams that are not in the journal.
+        """
         heads, blobs, at_hand = dict(self.heads), dict(self.blobs), dict(self._at_hand)
         try:
-            return self._run(number)
+            return self._run(number, read)
         except BaseException:
             self.heads, self.blobs, self._at_hand = heads, blobs, at_hand
             raise
 
-    def _run(self, number: int) -> list[TaskReport]:
-        settings = self._deployment.settings
-        slices = slices_of(self._deployment.journal.load(number), settings.parallelism)
-        rows = [row for slice_ in slices for row in read_slice(self._deployment.folder, slice_)]
+    def _run(self, number: int, read: Sequence[Row]) -> list[TaskReport]:
+        settings, journal = self._deployment.settings, self._deployment.journal
+        slices = slices_of(journal.load(number), settings.parallelism) if journal.is_offered(number) else []
+        rows = [*read, *(row for slice_ in slices for row in read_slice(self._deployment.folder, slice_))]
         labels = list(enumerate(settings.labels))
         for stage in range(1, settings.depth + 1):
             rows = [row for bucket, label in labels for row in self._stage(stage, bucket, label, rows)]
@@ -42,7 +47,10 @@ class LocalHost:
 
     def _stage(self, stage: int, bucket: int, label: int, rows: list[Row]) -> list[Row]:
         mine = [row for row in rows if row[0] == label]
-        control = next(ControlRecord.unpacked(blob) for _, number, blob in mine if number == CONTROL)
+        controls = [ControlRecord.unpacked(blob) for _, number, blob in mine if number == CONTROL]
+        control = ControlRecord.merged(controls)
+        if control is None:
+            raise RuntimeError(f"bucket {bucket} of stage {stage} got no control record")
         blobs = [blob for _, number, blob in mine if number == stage]
         saved = self.heads.get((stage, bucket))
         before = StateHead.unpacked(saved) if saved else None

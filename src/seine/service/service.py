@@ -26,6 +26,7 @@ from seine.runtime.folder.settings import new_settings
 from seine.runtime.history_replay import HistoryReplays
 from seine.runtime.output.sink import Sink
 from seine.runtime.output.totals import exact_share
+from seine.runtime.spark_reading import SparkReading
 from seine.service.answers import (
     DeadLetterPage,
     QueryAnswer,
@@ -180,6 +181,11 @@ class Service:
             before_entry=self.registrar.prepare_entry,
             replays=self._replays,
         )
+
+    @property
+    def reading(self) -> SparkReading:
+        """Nothing: streams that Spark reads are for runs so far."""
+        return SparkReading()
 
     @property
     def published(self) -> PublishedState:

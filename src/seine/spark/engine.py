@@ -21,10 +21,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming import StreamingQuery
 
 from seine.algebra import aggregates
-from seine.algebra.definitions import RelationDef, Scheme, Source, StreamDef, with_since
+from seine.algebra.definitions import RelationDef, Scheme, Source, SparkReader, StreamDef, with_since
 from seine.algebra.types import Field, Kind
 from seine.errors import Position, SeineError
 from seine.frontends.script.script import Declarations, Script
@@ -35,7 +34,7 @@ from seine.run import Options, Run
 from seine.runtime.output.outlets import Folder
 from seine.safety.read_statements import read_statements
 from seine.scratch_folder import scratch_folder
-from seine.spark.landing import fields_of, land_batches, land_nothing, land_whole
+from seine.spark.landing import fields_of, folded, land_whole
 from seine.spark.running import Running, follow_results
 from seine.spark.session import require_settings
 
@@ -73,9 +72,15 @@ class Engine:
         lifespan: int | dt.timedelta | None = None,
         reused_after: int | dt.timedelta | None = None,
         retractable: bool = False,
+        clock: str | None = None,
+        idle: dt.timedelta | None = None,
     ) -> None:
-        """Declare a streaming DataFrame.
+        """Declare a streaming DataFrame. Its rows go through Spark's tasks alone, and must be replayable: a
+        step that is not deterministic before this makes exactly-once impossible.
 
+        Rows are admitted by micro-batch: late is against the clock with which the one before ended. `clock`
+        names a column over whose values the clock is the least; with `idle` one that was silent so long is
+        left out.
         Lengths of time are whole numbers for a BIGINT time column, timedeltas for a TIMESTAMP one. A scheme
         in `punctuated_on` is a column or several; its punctuations hold for ever, or for `lifespan`, or for
         `reused_after`, after which the values begin anew and join no tuple from before. A row
@@ -94,16 +99,15 @@ class Engine:
         lifetime = None if window is None else _length(window, plain, 1)
         delay = _length(lateness, plain, 0) if lateness else 0
         key = name.lower()
-        path = self._path("landing", file_name(key))
-        land_nothing(fields, path)
         holds = _held_for(name, lifespan, reused_after, retractable)
         span = None if holds is None else _length(holds, plain, 1)
-        source, reused = Source(path, "PARQUET"), reused_after is not None
+        options, reused = _clock_options(name, fields, clock, idle), reused_after is not None
+        source = Source("", options=options, reader=SparkReader("dataframe"))
         schemes = tuple(_schemes(name, fields, punctuated_on, span, reused))
         self._declared.streams[key] = with_since(
             StreamDef(key, fields, time, source, lifetime, delay, schemes, retractable)
         )
-        self._frames[key] = frame
+        self._frames[key] = folded(frame)
 
     def relation(self, name: str, frame: DataFrame, *, valid: tuple[str, str] | None = None) -> None:
         """Declare a DataFrame as a relation; it is read once, now.
@@ -162,7 +166,7 @@ class Engine:
             out=Folder(folder) if folder else out,
             dead_letter=dead_letter,
             checkpoint=self._path("pipeline"),
-            follow=bool(frames),
+            follow=bool(frames) and not available_now,
             buckets=self._spark.sparkContext.defaultParallelism,
             deliver=callback,
             notice=_notice,
@@ -172,16 +176,7 @@ class Engine:
         results = follow_results(self._spark, folder) if folder else None
         session = self._spark.newSession()  # the settings of the user's session stay as they are
         require_settings(session)
-        landings = {name: self._land(name, frame, available_now) for name, frame in frames.items()}
-        return Running(session, run, landings, tuple(self._aggregates), results)
-
-    def _land(self, name: str, frame: DataFrame, available_now: bool) -> StreamingQuery:
-        stream = self._declared.streams[name]
-        source = stream.source
-        assert source is not None
-        checkpoint = self._path("checkpoints", os.path.basename(source.path))
-        time = stream.fields[stream.time].name
-        return land_batches(frame, time, source.path, checkpoint, available_now)
+        return Running(session, run, frames, tuple(self._aggregates), results)
 
     def _refuse_name(self, name: str) -> None:
         self._refuse_started()
@@ -194,6 +189,16 @@ class Engine:
 
     def _path(self, *parts: str) -> str:
         return os.path.join(self._folder, *parts)
+
+
+def _clock_options(
+    stream: str, fields: tuple[Field, ...], clock: str | None, idle: dt.timedelta | None
+) -> tuple[tuple[str, str], ...]:
+    """The options of a stream that say how its clock goes."""
+    options = [] if clock is None else [("clock", fields[_column(stream, fields, clock)].name)]
+    if idle is not None:
+        options.append(("idle", str(idle // dt.timedelta(microseconds=1))))
+    return tuple(options)
 
 
 def _notice(text: str) -> None:

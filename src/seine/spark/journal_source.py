@@ -28,18 +28,22 @@ class JournalSource(DataSource):
         return SCHEMA
 
     def streamReader(self, schema: object) -> JournalReader:
-        return JournalReader(self.options["folder"], int(self.options["start"]))
+        paced = self.options.get("paced") == "true"
+        return JournalReader(self.options["folder"], int(self.options["start"]), paced)
 
 
 class JournalReader(DataSourceStreamReader):
     """Offsets are entry numbers; an entry never changes once it is there, so a replay is the same.
 
-    It begins after the entry `start`, and stops after one that hands over to another pipeline.
+    It begins after the entry `start`, and stops after one that hands over to another pipeline. Where entries
+    are `paced` the last one is that of the next micro-batch, and a blank one is not offered by itself: rows
+    of another source may use it up.
     """
 
-    def __init__(self, folder: str, start: int) -> None:
+    def __init__(self, folder: str, start: int, paced: bool = False) -> None:
         self.folder = folder
         self.start = start
+        self.paced = paced
 
     def initialOffset(self) -> dict[str, int]:
         return {"entry": self.start}
@@ -48,6 +52,9 @@ class JournalReader(DataSourceStreamReader):
         from seine.runtime.folder.deployment import Deployment
 
         journal, reached = Deployment(self.folder).journal, start["entry"]
+        if self.paced:
+            last = max(journal.numbers(), default=reached)
+            return {"entry": last} if last > reached and journal.is_offered(last) else start
         if not journal.exists(reached + 1):
             return start
         if reached > self.start and journal.exists(reached) and journal.load(reached).handover:
@@ -58,13 +65,11 @@ class JournalReader(DataSourceStreamReader):
         from seine.runtime.flow.tasks import slices_of
         from seine.runtime.folder.deployment import Deployment
 
+        if start == end:
+            return []
         deployment = Deployment(self.folder)
-        parallelism = deployment.settings.parallelism
-        return [
-            InputPartition(slice_)
-            for number in range(start["entry"] + 1, end["entry"] + 1)
-            for slice_ in slices_of(deployment.journal.load(number), parallelism)
-        ]
+        entry = deployment.journal.load(end["entry"])  # those between were used up by rows of other sources
+        return [InputPartition(slice_) for slice_ in slices_of(entry, deployment.settings.parallelism)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         from seine.runtime.flow.task_row import to_batch

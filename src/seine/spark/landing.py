@@ -1,25 +1,17 @@
-"""A DataFrame on its way into intake: landed as Parquet, a streaming one as one file a micro-batch.
-
-Admission is sequential and needs a replayable order, which a DataFrame does not have: its partitions are
-side by side. So each micro-batch is ordered by event time, and appears whole under a name made of its number;
-a replayed one finds its file there and writes nothing, so every row lands exactly once, in one place. The
-driver writes the files, because the driver reads them.
-"""
+"""DataFrames in Seine's types, and relations: a DataFrame that is read once, whole, is landed as Parquet."""
 
 from __future__ import annotations
 
 import os
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 from pyspark.sql import types as spark_types
-from pyspark.sql.streaming import StreamingQuery
 
 from seine.algebra.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, Field, Kind, Type
 from seine.errors import SeineError
-from seine.intake.marked_rows import MARKERS, PUNCTUATE
+from seine.intake.marked_rows import MARKERS
 
 _TYPES: dict[type[spark_types.DataType], Type] = {
     spark_types.BooleanType: BOOLEAN,
@@ -62,46 +54,11 @@ def _type(column: spark_types.StructField) -> Type:
 def land_whole(frame: DataFrame, folder: str) -> None:
     """Write all rows of a DataFrame into a folder, in place of what was there."""
     os.makedirs(folder, exist_ok=True)
-    _write(_folded(frame).toArrow(), os.path.join(folder, "whole.parquet"))
+    _write(folded(frame).toArrow(), os.path.join(folder, "whole.parquet"))
 
 
-def land_nothing(fields: tuple[Field, ...], folder: str) -> None:
-    """Make a folder with a file of no rows, so that a stream that never has any can be read to its end."""
-    os.makedirs(folder, exist_ok=True)
-    schema = pa.schema([(field.name, field.type.arrow()) for field in fields])
-    _write(schema.empty_table(), os.path.join(folder, "nothing.parquet"))
-
-
-def land_batches(
-    frame: DataFrame, time: str, folder: str, checkpoint: str, available_now: bool
-) -> StreamingQuery:
-    """Start writing a DataFrame's micro-batches, by the column `time`, into a folder that intake follows."""
-
-    def write(batch: DataFrame, number: int) -> None:
-        path = os.path.join(folder, f"{number:012d}.parquet")
-        if not os.path.exists(path) and (rows := batch.toArrow()).num_rows:
-            _write(in_time(rows, time), path)
-
-    writer = _folded(frame).writeStream.foreachBatch(write).option("checkpointLocation", checkpoint)
-    return (writer.trigger(availableNow=True) if available_now else writer).start()
-
-
-def in_time(rows: pa.Table, time: str) -> pa.Table:
-    """The rows by event time; those of one instant stay as they came, those without a time come last.
-
-    Behind them come the punctuations: one binds what comes in later micro-batches.
-
-    >>> in_time(pa.table({"t": [2, None, 1, 2], "a": [1, 2, 3, 4]}), "t")["a"].to_pylist()
-    [3, 1, 4, 2]
-    """
-    ordered = rows.take(pc.sort_indices(rows, sort_keys=[(time, "ascending")]))
-    if PUNCTUATE not in rows.column_names:
-        return ordered
-    marked = pc.is_valid(ordered[PUNCTUATE])
-    return pa.concat_tables([ordered.filter(pc.invert(marked)), ordered.filter(marked)])
-
-
-def _folded(frame: DataFrame) -> DataFrame:
+def folded(frame: DataFrame) -> DataFrame:
+    """A DataFrame with its names in lower case; refuses columns that a stream or relation cannot have."""
     names = [column.name for column in frame.schema.fields]
     fields_of(frame)  # refuses what a stream cannot have
     return frame.toDF(*[name if name in MARKERS else name.lower() for name in names])

@@ -1,8 +1,8 @@
-"""The Spark plan, the same whatever queries exist: journal, then stages, then the sink."""
+"""The Spark plan, the same whatever queries exist: journal and other sources, stages, the sink."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
@@ -12,6 +12,7 @@ from seine.runtime.flow.task_row import REPORT
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.output.task_report import TaskReport
 from seine.spark.journal_source import SCHEMA, JournalSource
+from seine.spark.source_task import ReadSource
 from seine.spark.stage import Stage
 from seine.spark.unfinished import discard_unfinished
 
@@ -19,15 +20,24 @@ Commit = Callable[[int, list[TaskReport]], None]
 
 
 def start_pipeline(
-    spark: SparkSession, deployment: Deployment, aggregates: tuple[type[UserAggregate], ...], commit: Commit
+    spark: SparkSession,
+    deployment: Deployment,
+    aggregates: tuple[type[UserAggregate], ...],
+    commit: Commit,
+    frames: Mapping[str, DataFrame],
 ) -> StreamingQuery:
-    """Start the micro-batches; `commit(batch, reports)` is called at the end of each, in order."""
+    """Start the micro-batches; `commit(batch, reports)` is called at the end of each, in order.
+
+    `frames` are the streams that Spark reads. Each is a branch of its own beside the journal's.
+    """
     settings = deployment.settings
     discard_unfinished(deployment.spark)
     spark.dataSource.register(JournalSource)
     spark.conf.set("spark.sql.shuffle.partitions", str(len(settings.labels)))
     source = spark.readStream.format(JournalSource.name()).option("folder", deployment.folder)
-    rows = source.option("start", settings.start).load()
+    rows = source.option("start", settings.start).option("paced", str(bool(frames)).lower()).load()
+    for name, frame in frames.items():
+        rows = rows.union(frame.mapInArrow(ReadSource(deployment.folder, settings.start, name), SCHEMA))
     for number in range(1, settings.depth + 1):
         stage = Stage(deployment.folder, number, settings.start, aggregates)
         rows = rows.groupBy("bucket").transformWithState(stage, SCHEMA, "Append", "None")

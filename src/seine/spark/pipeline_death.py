@@ -24,6 +24,7 @@ _SPARK = re.compile(
 )
 _HEAP = re.compile(r"java\.lang\.OutOfMemoryError")
 _NAMED = re.compile(r"[\w.]+(?:Error|Exception): ")
+_LOST_RECORDS = re.compile(r"Some data may have been lost[\s\S]*?Reason:\s*(.+)")
 _DYING_SECONDS = 5.0
 _TRACEBACK = "Traceback (most recent call last)"
 
@@ -84,8 +85,14 @@ def _end_of_jvm() -> str:
 
 
 def reason_of(error: BaseException | None) -> str:
-    """What a user wants to know of an error from Spark: what was raised in Python, or Spark's first line."""
+    r"""What a user wants to know of an error from Spark: what was raised in Python, or Spark's first line.
+
+    >>> reason_of(ValueError("Some data may have been lost;\nby Kafka\nReason: Partition t-0 has moved."))
+    'Kafka does not have all that was to be read: Partition t-0 has moved.'
+    """
     text = str(error)
+    if (lost := _LOST_RECORDS.search(text)) is not None:
+        return f"Kafka does not have all that was to be read: {lost[1].strip()}"
     raised = list(_raised(_whole_text(error)))
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     python = [line for line in lines if _NAMED.match(line)]

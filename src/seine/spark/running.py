@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming import StreamingQuery
 
 from seine.algebra.aggregates import UserAggregate
 from seine.errors import RunError, SeineError
 from seine.run import Run
-from seine.spark.pipeline_death import reason_of
 from seine.spark.spark_host import run_on_spark
 
-_MOMENT_SECONDS = 0.2
 _SCHEMA = "query STRING, op STRING, t_start STRING, t_end STRING, row STRING"
 
 
@@ -40,26 +38,24 @@ class RunningStatus:
 
 
 class Running:
-    """A run that ends when all of its landings have ended, when it is stopped, or when it fails."""
+    """A run that ends when its input has ended, when it is stopped, or when it fails."""
 
     def __init__(
         self,
         spark: SparkSession,
         run: Run,
-        landings: dict[str, StreamingQuery],
+        frames: Mapping[str, DataFrame],
         registered: tuple[type[UserAggregate], ...],
         results: DataFrame | None,
     ) -> None:
         self._spark = spark
         self._run = run
-        self._landings = landings
+        self._frames = frames
         self._results = results
         self._error: BaseException | None = None
-        self._landings_stopped = False
         self._started = time.monotonic()
         self._work = threading.Thread(target=self._carry, args=(registered,), daemon=True)
         self._work.start()
-        threading.Thread(target=self._end_with_landings, daemon=True).start()
 
     def results(self) -> DataFrame:
         """The records as a streaming DataFrame of `query`, `op`, `t_start`, `t_end` and `row`, all text."""
@@ -79,12 +75,11 @@ class Running:
     def stop(self) -> None:
         """Stop soon, wherever it is; a program that starts with the same folder again goes on from there."""
         self._run.driver.stop()
-        self._stop_landings()
         self.wait()
 
     def end_input(self) -> None:
         """Take no more input, process what has come, and end: after that the folder is complete."""
-        self._stop_landings()
+        self._run.driver.end_input()
         self.wait()
 
     @property
@@ -102,39 +97,10 @@ class Running:
 
     def _carry(self, registered: tuple[type[UserAggregate], ...]) -> None:
         try:
-            run_on_spark(self._spark, self._run, registered)
+            run_on_spark(self._spark, self._run, registered, frames=self._frames)
             for query, failure in self._run.failures.queries.items():
                 self._error = self._error or RunError(f"query {query} failed: {failure.reason}")
         except BaseException as error:  # whoever waits gets it
             self._error = error
-            self._stop_landings()
         finally:
             self._run.close()
-
-    def _stop_landings(self) -> None:
-        self._landings_stopped = True
-        for landing in self._landings.values():
-            landing.stop()
-
-    def _end_with_landings(self) -> None:
-        """The input ends when no DataFrame has more; one that fails stops the run, which can go on later.
-
-        One that is stopped in the middle of a micro-batch may look as if it had failed.
-        """
-        waiting = dict(self._landings)
-        while waiting:
-            for name, landing in list(waiting.items()):
-                if self._has_ended(name, landing):
-                    del waiting[name]
-        self._run.driver.end_input()
-
-    def _has_ended(self, name: str, landing: StreamingQuery) -> bool:
-        """Wait a moment for a DataFrame to end; if it failed, everything is stopped."""
-        try:
-            return bool(landing.awaitTermination(_MOMENT_SECONDS))
-        except Exception as error:
-            if not self._landings_stopped and self._error is None:
-                self._error = RunError(f"stream {name} stopped: {reason_of(error)}")
-                self._run.driver.stop()
-            self._stop_landings()
-            return True

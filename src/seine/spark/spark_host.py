@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
 from seine.algebra.aggregates import UserAggregate
@@ -17,13 +17,16 @@ from seine.errors import RunError, SeineError
 from seine.runtime.driver import Driver
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.output.task_report import TaskReport
+from seine.runtime.spark_reading import SparkReading
 from seine.spark.pipeline import start_pipeline
 from seine.spark.pipeline_death import DeathCause, PipelineDeath, death_of, jvm_is_gone
 from seine.spark.restart_backoff import RestartBackoff
+from seine.spark.source_frames import open_frames
 
 _logger = logging.getLogger(__name__)
 
 _SPARK_ERRORS = (Py4JError, PySparkException, ConnectionError)  # what a call into the JVM raises
+_NOTHING_NEW = "Waiting for data to arrive"  # the status of a query whose last look found nothing
 _MOST_RESTARTS = 5  # in a row, without a micro-batch in between: more than a passing trouble
 
 
@@ -35,6 +38,9 @@ class Hosted(Protocol):
 
     @property
     def driver(self) -> Driver: ...
+
+    @property
+    def reading(self) -> SparkReading: ...
 
 
 @dataclass(frozen=True)
@@ -63,10 +69,14 @@ def run_on_spark(
     run: Hosted,
     aggregates: tuple[type[UserAggregate], ...] = (),
     restarts: Restarts | None = None,
+    frames: Mapping[str, DataFrame] | None = None,
 ) -> None:
-    """Feed a run to its end, or until it is stopped; a pipeline that dies for good is a RunError."""
+    """Feed a run to its end, or until it is stopped; a pipeline that dies for good is a RunError.
+
+    `frames` are the streams that a program brings as streaming DataFrames.
+    """
     if not run.driver.finished:
-        _SparkHost(spark, run, aggregates, restarts or Restarts()).carry()
+        _SparkHost(spark, run, aggregates, restarts or Restarts(), frames or {}).carry()
 
 
 class _SparkHost:
@@ -78,7 +88,9 @@ class _SparkHost:
         run: Hosted,
         aggregates: tuple[type[UserAggregate], ...],
         restarts: Restarts,
+        frames: Mapping[str, DataFrame],
     ) -> None:
+        self._frames = frames
         self._spark = spark
         self._run = run
         self._aggregates = aggregates
@@ -107,9 +119,9 @@ class _SparkHost:
         deployment = self._run.deployment
         refused: list[SeineError] = []
 
-        def commit(_: int, reports: list[TaskReport]) -> None:
+        def commit(batch: int, reports: list[TaskReport]) -> None:
             try:
-                self._run.driver.commit(reports)
+                self._run.driver.commit(reports, batch)
             except SeineError as error:
                 refused.append(error)
                 raise
@@ -120,22 +132,32 @@ class _SparkHost:
             if not query.isActive:
                 if refused and not self._run.driver.stopped:
                     raise refused[0]
-                raise _Died(death_of(query.exception()))
+                raise _Died(self._death_of(query.exception()))
+
+        def sources_idle() -> bool:
+            return str(query.status["message"]) == _NOTHING_NEW
 
         stages = {"stages": deployment.settings.depth}
         try:
-            query = start_pipeline(self._spark, deployment, self._aggregates, commit)
+            frames = open_frames(self._spark, self._run.reading, self._frames)
+            self._run.driver.prepare()
+            query = start_pipeline(self._spark, deployment, self._aggregates, commit, frames)
             _logger.info("pipeline started", extra=stages)
             try:
-                self._run.driver.drive(watch)
+                self._run.driver.drive(watch, sources_idle)
             finally:
                 _stop(query)
         except SeineError as error:
             _logger.error("pipeline failed: %s", error.message, extra=stages)
             raise
         except _SPARK_ERRORS as error:
-            raise _Died(death_of(error)) from error
+            raise _Died(self._death_of(error)) from error
         _logger.info("pipeline stopped", extra=stages)
+
+    def _death_of(self, error: BaseException | None) -> PipelineDeath:
+        """What a pipeline died of, without the secrets that Spark may have put in its words."""
+        death = death_of(error)
+        return PipelineDeath(death.cause, self._run.reading.secrets.hide(death.reason))
 
     def _start_over(self, death: PipelineDeath) -> None:
         """Make ready for another pipeline after one has died, or raise if there is no point in it."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Stage(StatefulProcessor):
-    """Every batch, every bucket gets one control record, so every operator steps once."""
+    """Every batch, every bucket gets control records, and passes one on, so every operator steps once."""
 
     def __init__(
         self, folder: str, number: int, start: int, aggregates: tuple[type[UserAggregate], ...] = ()
@@ -48,16 +48,18 @@ class Stage(StatefulProcessor):
         from seine.runtime.flow.task_row import CONTROL
         from seine.runtime.flow.tasks import step_stage
 
-        control, blobs = None, []
+        controls, blobs = [], []
         for row in rows:
             if row.stage == self.number:
                 blobs.append(bytes(row.blob))
+            elif row.stage == CONTROL:
+                controls.append(ControlRecord.unpacked(bytes(row.blob)))
             else:
-                if row.stage == CONTROL:
-                    control = ControlRecord.unpacked(bytes(row.blob))
                 yield row
+        control = ControlRecord.merged(controls)
         if control is None:
             raise RuntimeError(f"bucket {key[0]} of stage {self.number} got no control record")
+        yield SparkRow(bucket=key[0], stage=CONTROL, blob=control.packed())
         bucket = self.labels.index(key[0])
         state = self.state.open(bucket)
         produced = step_stage(self.folder, self.number, bucket, blobs, control, state)

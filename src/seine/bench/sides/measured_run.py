@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -44,10 +44,10 @@ class TimedHost(LocalHost):
         self._spent: dict[int, list[float]] = {}
         self.stages = self.longest = 0.0
 
-    def run(self, number: int) -> list[TaskReport]:
+    def run(self, number: int, read: Sequence[Row] = ()) -> list[TaskReport]:
         """Run one micro-batch and add up the time of its stages."""
         self._spent = {}
-        reports = super().run(number)
+        reports = super().run(number, read)
         self.stages += sum(map(sum, self._spent.values()))
         self.longest += sum(map(max, self._spent.values()))
         return reports

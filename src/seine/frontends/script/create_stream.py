@@ -22,6 +22,7 @@ _CLAUSES = [
     "RETRACTABLE",
     "IMPORTANCE",
     "FROM",
+    "USING",
     "FORMAT",
     "WITH",
 ]
@@ -123,6 +124,8 @@ def _finish(cursor: Cursor, clauses: _Clauses) -> StreamDef:
     clauses.source.check_bounds(cursor, plain)
     if clauses.retractable:
         _refuse_retractable(cursor, clauses.punctuated)
+    if clauses.source.is_spark:
+        _refuse_unique(cursor, clauses.punctuated)
 
     def length(duration: Duration | None, least: int) -> int | None:
         return None if duration is None else _length(cursor, duration, plain, least)
@@ -157,6 +160,14 @@ def _refuse_retractable(cursor: Cursor, schemes: list[_SchemeClause]) -> None:
             hint = "leave out REUSED AFTER or RETRACTABLE"
             message = "REUSED AFTER needs a stream that only appends: a deleted tuple has no use of a value"
             raise cursor.error(message, hint, at=scheme.reused)
+
+
+def _refuse_unique(cursor: Cursor, schemes: list[_SchemeClause]) -> None:
+    """Refuse UNIQUE of a stream that many tasks read side by side."""
+    for scheme in schemes:
+        if scheme.unique:
+            message = "UNIQUE needs one reader that sees all tuples: a stream that Spark reads has many"
+            raise cursor.error(message, "leave UNIQUE out, or send punctuations", at=scheme.unique)
 
 
 def _time_column(cursor: Cursor, clauses: _Clauses) -> int:

@@ -1,4 +1,4 @@
-"""The parser of source clauses: FROM 'path' [FORMAT f] [WITH (key = 'value', ...)]."""
+"""The parser of source clauses: FROM 'path' or USING format, [FORMAT f] [WITH (key = 'value', ...)]."""
 
 from __future__ import annotations
 
@@ -9,6 +9,15 @@ from seine.algebra.definitions import Source
 from seine.algebra.field_path import read_field_path
 from seine.algebra.namespaces import read_prefixes
 from seine.algebra.types import XML, Field
+from seine.frontends.script.using_clause import (
+    COLUMNS,
+    RECORDS,
+    UsingClause,
+    finish_reader,
+    kafka_url,
+    read_key,
+    read_using,
+)
 from seine.frontends.text.cursor import Cursor
 from seine.frontends.text.durations import Duration, read_duration
 from seine.frontends.text.lexer import Token, TokenKind
@@ -16,7 +25,17 @@ from seine.frontends.text.names import suggest
 
 OPTIONS = {"JSON": (), "CSV": ("header", "delimiter"), "PARQUET": (), "XML": ("feed",)}
 FORMATS = tuple(OPTIONS)
-_NOT_PATHS = ("feed", "namespaces", "idle", "ahead", "follow", "table")  # though a column is called so
+SPARK_OPTIONS = ("clock", "start")  # of a stream that Spark reads
+_NOT_PATHS = (
+    "feed",
+    "namespaces",
+    "idle",
+    "ahead",
+    "follow",
+    "table",
+    *SPARK_OPTIONS,
+)  # though a column is called so
+_KAFKA_URL = "kafka://"
 BOUNDS = ("idle", "ahead")  # options of a stream: lengths of time
 
 
@@ -31,6 +50,12 @@ class SourceClauses:
     options: dict[str, str] = field(default_factory=dict)
     places: dict[str, Token] = field(default_factory=dict)  # of the options
     bounds: dict[str, Duration] = field(default_factory=dict)  # the options that are lengths of time
+    using: UsingClause | None = None
+
+    @property
+    def is_spark(self) -> bool:
+        """Whether Spark reads it."""
+        return self.using is not None or (self.path or "").lower().startswith(_KAFKA_URL)
 
     def read(self, cursor: Cursor) -> bool:
         """Parse one clause if one comes next; whether it did."""
@@ -38,6 +63,11 @@ class SourceClauses:
         if cursor.accept("FROM"):
             _only_once(cursor, self.path, "FROM", token)
             self.path = self._read_path(cursor)
+            self._refuse_two_places(cursor, token)
+        elif cursor.accept("USING"):
+            _only_once(cursor, self.using, "USING", token)
+            self.using = read_using(cursor, self.folder)
+            self._refuse_two_places(cursor, token)
         elif cursor.accept("FORMAT"):
             _only_once(cursor, self.format, "FORMAT", token)
             self.format = _read_format(cursor)
@@ -69,6 +99,10 @@ class SourceClauses:
 
         Columns of XML allow the options of documents, `relation` those of databases and of following changes.
         """
+        if self.path is not None and self.is_spark and self.place is not None:
+            self.using = kafka_url(cursor, self.path, self.place)
+        if self.using is not None:
+            return self._finish_using(cursor, self.using, fields, relation)
         if self.path is None:
             raise cursor.error(
                 f"expected FROM 'path', found {cursor.token}", "say where the records come from"
@@ -76,15 +110,11 @@ class SourceClauses:
         source = Source(self.path, self.format or "JSON", tuple(self.options.items()))
         if "://" in self.path and not (relation and source.is_database):
             hint = "FROM 'postgresql://host/database' WITH (table = 'name'), sqlite:///file, or a path"
-            message = "only local files are read, and relations from PostgreSQL and SQLite"
+            message = (
+                "only local files are read, streams from kafka://, and relations from PostgreSQL and SQLite"
+            )
             raise cursor.error(message, hint, at=self.place)
-        documents = [field.name for field in fields if field.type == XML and not relation]
-        more = ["namespaces"] if documents or self.format == "XML" else []
-        if self.format == "XML" and not relation:
-            if len(documents) != 1:
-                hint = "declare doc XML; other columns are read from the document"
-                raise cursor.error("FORMAT XML needs one column of type XML", hint, at=self.place)
-            more += [field.name for field in fields if field.name not in documents]
+        more = self._document_options(cursor, fields, relation)
         self._refuse_unknown(cursor, [*more, *(["follow", "table"] if relation else BOUNDS)])
         if relation and source.is_database != ("table" in self.options):
             hint = "FROM 'postgresql://host/database' WITH (table = 'name')"
@@ -92,6 +122,54 @@ class SourceClauses:
         if self.format == "XML":
             self._check_paths(cursor, fields)
         return source
+
+    def _document_options(self, cursor: Cursor, fields: tuple[Field, ...], relation: bool) -> list[str]:
+        """The options that columns of XML allow."""
+        documents = [field.name for field in fields if field.type == XML and not relation]
+        more = ["namespaces"] if documents or self.format == "XML" else []
+        if self.format == "XML" and not relation:
+            if len(documents) != 1:
+                hint = "declare doc XML; other columns are read from the document"
+                raise cursor.error("FORMAT XML needs one column of type XML", hint, at=self.place)
+            more += [field.name for field in fields if field.name not in documents]
+        return more
+
+    def _finish_using(
+        self, cursor: Cursor, using: UsingClause, fields: tuple[Field, ...], relation: bool
+    ) -> Source:
+        """The source of a stream that Spark reads."""
+        if relation:
+            hint = "FROM a file or a database, or Engine.relation(name, frame)"
+            raise cursor.error("a relation cannot be read USING a streaming format", hint, at=using.place)
+        self._refuse_format(cursor, using)
+        known = [*self._document_options(cursor, fields, relation), *BOUNDS, *SPARK_OPTIONS]
+        known += ["delimiter"] if self.format == "CSV" else []
+        for key, token in self.places.items():
+            if key not in known:
+                hint = suggest(key, known, "options") or "options of Spark's stand in OPTIONS (...)"
+                raise cursor.error(f"a stream USING {using.name} has no option {key}", hint, at=token)
+        if self.format == "XML":
+            if "feed" in self.options:
+                raise cursor.error("a record has one document: no feed", at=self.places["feed"])
+            self._check_paths(cursor, fields)
+        reader = finish_reader(cursor, using, fields, self.options, self.places)
+        return Source("", self.format or "JSON", tuple(self.options.items()), reader)
+
+    def _refuse_format(self, cursor: Cursor, using: UsingClause) -> None:
+        """Refuse a FORMAT of records where there are none; set it where the format of Spark implies it."""
+        implied = RECORDS.get(using.name)
+        if self.format == "PARQUET" or (self.format and using.name in COLUMNS):
+            hint = "FORMAT says how the records of kafka or text are read: JSON, CSV or XML"
+            raise cursor.error(f"FORMAT {self.format} is not for USING {using.name}", hint, at=using.place)
+        if implied and self.format not in (None, implied):
+            raise cursor.error(
+                f"USING {using.name} is of FORMAT {implied}", "leave FORMAT out", at=using.place
+            )
+        self.format = self.format or implied
+
+    def _refuse_two_places(self, cursor: Cursor, token: Token) -> None:
+        if self.using is not None and self.path is not None:
+            raise cursor.error("FROM and USING both say where records come from", "leave one out", at=token)
 
     def _check_paths(self, cursor: Cursor, fields: tuple[Field, ...]) -> None:
         """Refuse a column's option that is no path."""
@@ -106,6 +184,9 @@ class SourceClauses:
     def _refuse_unknown(self, cursor: Cursor, more: list[str]) -> None:
         known = [*OPTIONS[self.format or "JSON"], *more]
         for key, token in self.places.items():
+            if key in SPARK_OPTIONS and key not in known:
+                hint = "USING kafka OPTIONS (...), or FROM 'kafka://host:9092/topic'"
+                raise cursor.error(f"{key} is for a stream that Spark reads", hint, at=token)
             if key not in known:
                 hint = suggest(key, known, "options") or "take it out"
                 raise cursor.error(
@@ -130,7 +211,8 @@ class SourceClauses:
 
     def _read_option(self, cursor: Cursor) -> None:
         token = cursor.token
-        key = _read_key(cursor)
+        key = read_key(cursor)
+        key = key.lower() if token.kind is TokenKind.WORD else key
         if key in self.options:
             raise cursor.error(f"option {key} is given twice", at=token)
         cursor.expect_symbol("=")
@@ -140,16 +222,6 @@ class SourceClauses:
             self.options[key] = str(duration.length)
         else:
             self.options[key] = cursor.expect_kind(TokenKind.STRING, "a value in quotes").value
-
-
-def _read_key(cursor: Cursor) -> str:
-    """An option's key: a 'string', or names joined by dots."""
-    if cursor.token.kind is TokenKind.STRING:
-        return cursor.advance().value
-    key = cursor.expect_name("the name of an option").key
-    while cursor.accept_symbol("."):
-        key += "." + cursor.expect_name("the name of an option").key
-    return key
 
 
 def _read_format(cursor: Cursor) -> str:

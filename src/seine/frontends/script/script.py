@@ -38,7 +38,8 @@ class Declarations:
     @property
     def paths(self) -> list[str]:
         """The source paths of all streams and relations."""
-        return [table.source.path for table in self.tables.values() if table.source is not None]
+        sources = [table.source for table in self.tables.values() if table.source is not None]
+        return [source.path for source in sources if source.reader is None]
 
 
 @dataclass(frozen=True)

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import os
-import uuid
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from seine.graph.node import Node
 from seine.intake.journal import Entry, Journal
-from seine.operators.state.work_budget import NodeFault, WorkMeter
 from seine.runtime.flow import blob_store
 from seine.runtime.flow.admitted_rows import kept_punctuations, punctuation_delta, source_delta
 from seine.runtime.flow.compiled_version import CompiledVersion, compiled_version, set_compiled_aside
 from seine.runtime.flow.control_record import ControlRecord
 from seine.runtime.flow.emission import Emission
-from seine.runtime.flow.parcels import encode
 from seine.runtime.flow.stage_step import run_stage
-from seine.runtime.flow.task_row import CONTROL, REPORT, Row
+from seine.runtime.flow.task_output import new_emission, noting_faults, rows_of
+from seine.runtime.flow.task_row import CONTROL, Row
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.segments import Segments
-from seine.runtime.output.results import Results
-from seine.runtime.output.task_report import StageReport, TaskReport
+from seine.runtime.output.task_report import StageReport
 
 _SLICE_ROWS = 50_000  # smaller slices are not worth a task of their own
 
@@ -68,23 +63,16 @@ def read_slice(folder: str, slice_: Slice) -> list[Row]:
     """Push a slice through all that is stateless and route what is left; the first adds control records."""
     deployment = Deployment(folder)
     entry = deployment.journal.load(slice_.entry)
-    with _noting_faults(deployment, entry.number):
+    with noting_faults(deployment, entry.number):
         return _read_slice(deployment, entry, slice_)
 
 
 def _read_slice(deployment: Deployment, entry: Entry, slice_: Slice) -> list[Row]:
     rows: list[Row] = []
     if slice_.first:
-        control = ControlRecord(
-            entry.number,
-            entry.network,
-            entry.clock,
-            entry.handover,
-            entry.withheld,
-            tuple((replay.receivers, replay.clock) for replay in entry.replays if not replay.done),
-        ).packed()
+        control = ControlRecord.of(entry).packed()
         rows += [(label, CONTROL, control) for label in deployment.settings.labels]
-    emission = _new_emission(deployment, entry.number)
+    emission = new_emission(deployment, entry.number)
     if slice_.stream is not None:
         here = compiled_version(deployment.folder, entry.network, entry.withheld)
         with emission.meter.counting():
@@ -92,7 +80,7 @@ def _read_slice(deployment: Deployment, entry: Entry, slice_: Slice) -> list[Row
             if slice_.punctuations:
                 _push_punctuations(here, entry, deployment.journal, slice_.stream, emission)
         set_compiled_aside(here)
-    return rows + _rows_of(deployment, emission, entry.number, 0, slice_.start, StageReport())
+    return rows + rows_of(deployment, emission, entry.number, 0, slice_.start, StageReport())
 
 
 def _push_slice(here: CompiledVersion, entry: Entry, slice_: Slice, name: str, emission: Emission) -> None:
@@ -141,40 +129,9 @@ def step_stage(
     """Step all operators of a stage in a bucket; the caller makes the state durable."""
     deployment = Deployment(folder)
     here = compiled_version(folder, control.network, control.withheld)
-    emission, arrived = _new_emission(deployment, control.entry), map(blob_store.get, blobs)
-    with _noting_faults(deployment, control.entry), emission.meter.counting():
+    emission, arrived = new_emission(deployment, control.entry), map(blob_store.get, blobs)
+    with noting_faults(deployment, control.entry), emission.meter.counting():
         held = run_stage(here.flow, number, bucket, arrived, control.clock_of, state, emission)
-        rows = _rows_of(deployment, emission, control.entry, number, bucket, held)
+        rows = rows_of(deployment, emission, control.entry, number, bucket, held)
     set_compiled_aside(here)
     return rows
-
-
-@contextmanager
-def _noting_faults(deployment: Deployment, entry: int) -> Iterator[None]:
-    """Leave a note for the driver of what a query did; the task fails all the same."""
-    try:
-        yield
-    except NodeFault as fault:
-        for one in (fault, *fault.others):
-            deployment.faults.write(entry, one)
-        raise
-
-
-def _new_emission(deployment: Deployment, entry: int) -> Emission:
-    """Results go to a file that no other attempt of any task can have."""
-    meter = WorkMeter(deployment.settings.budget)
-    path = os.path.join(deployment.results(entry), f"{uuid.uuid4().hex}.jsonl")
-    return Emission(Results(path, meter), meter)
-
-
-def _rows_of(
-    deployment: Deployment, emission: Emission, entry: int, stage: int, bucket: int, held: StageReport
-) -> list[Row]:
-    """What a task sends on: its parcels, and its report for the sink."""
-    labels, folder = deployment.settings.labels, deployment.results(entry)
-    rows = [
-        (labels[there], to, blob_store.put(folder, encode(parcels)))
-        for (to, there), parcels in emission.parcels.items()
-    ]
-    report = TaskReport(entry, stage, bucket, emission.results.close(), held)
-    return [*rows, (labels[0], REPORT, report.packed())]

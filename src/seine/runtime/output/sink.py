@@ -26,7 +26,7 @@ from seine.runtime.output.delivery_limits import Roster
 from seine.runtime.output.outlets import Deliver, Discard, Folder, Outlet, open_outlet, open_path
 from seine.runtime.output.result_index import ResultIndex
 from seine.runtime.output.tally import Tally
-from seine.runtime.output.task_report import QueryRanges, TaskReport, WrittenResults
+from seine.runtime.output.task_report import QueryRanges, SourceReport, TaskReport, WrittenResults
 from seine.runtime.output.totals import Totals, read_totals
 from seine.typed_json import write_json
 
@@ -89,7 +89,9 @@ class Sink:
         self._forget(self.roster.advance(entry.number))
         totals.batches += 1
         totals.input_rows += sum(entry.rows.values()) + entry.dead
-        self._take_dead(entry)
+        sources = [report.source for report in reports if report.source is not None]
+        totals.input_rows += sum(source.rows + source.dead for source in sources)
+        self._take_dead(entry, sources)
         for report in sorted(reports, key=lambda report: (report.stage, report.bucket)):
             if report.results is not None:
                 self._take_results(entry, report.results)
@@ -133,8 +135,11 @@ class Sink:
         """Remove what all attempts of the tasks of an entry wrote."""
         shutil.rmtree(self._deployment.results(entry.number), ignore_errors=True)
 
-    def _take_dead(self, entry: Entry) -> None:
-        """Dead letters of relations come with the first entry that has their network version."""
+    def _take_dead(self, entry: Entry, sources: Iterable[SourceReport]) -> None:
+        """Dead letters of relations come with the first entry that has their network version.
+
+        Those of streams that Spark reads are in files that tasks wrote.
+        """
         versions = range(self.totals.network + 1, entry.network + 1)
         known = self._deployment.versions
         opening = [letter for version in versions for letter in known.dead_letters(version)]
@@ -144,8 +149,19 @@ class Sink:
             self.totals.dead_letters += 1
         if letters:
             self.last_refusal = str(letters[-1]["reason"])
-            _logger.warning("lines refused", extra={"entry": entry.number, "dead_letters": len(letters)})
+        refused = len(letters) + sum(self._take_letters(entry, source) for source in sources)
+        if refused:
+            _logger.warning("lines refused", extra={"entry": entry.number, "dead_letters": refused})
         self.totals.network = entry.network
+
+    def _take_letters(self, entry: Entry, source: SourceReport) -> int:
+        """Append the dead letters of a task; how many there are."""
+        if source.dead:
+            with open(os.path.join(self._deployment.results(entry.number), source.letters), "rb") as letters:
+                self._dead.append(letters)
+            self.totals.dead_letters += source.dead
+            self.last_refusal = source.reason
+        return source.dead
 
     def _letter(self, letter: dict[str, Any]) -> None:
         self._dead.write(json.dumps(letter, ensure_ascii=False).encode() + b"\n")

@@ -60,6 +60,24 @@ class StageReport(Struct, frozen=True):
     punctuation_rows: dict[int, int] = {}
 
 
+class SourceReport(Struct, frozen=True):
+    """What a task let in of a stream that Spark reads: what admission goes on with, and the dead letters.
+
+    `seen` has the largest timestamp of each clock value; `punctuations`, as Arrow, are those that it let in;
+    `letters` is the file of `dead` dead letters below the results of the entry, the last with this `reason`.
+    """
+
+    stream: str
+    place: int  # of the task among those of the micro-batch
+    rows: int
+    seen: dict[str, int]
+    punctuations: bytes = b""
+    dead: int = 0
+    late: int = 0
+    reason: str = ""
+    letters: str = ""
+
+
 class TaskReport(Struct, frozen=True):
     """One task of an entry: a stage in a bucket, or at stage 0 a slice of the input."""
 
@@ -68,6 +86,7 @@ class TaskReport(Struct, frozen=True):
     bucket: int
     results: WrittenResults | None = None
     state: StageReport = StageReport()
+    source: SourceReport | None = None
 
     def packed(self) -> bytes:
         """As MessagePack; `unpacked` is the inverse."""

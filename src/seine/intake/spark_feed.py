@@ -1,0 +1,195 @@
+"""The driver's side of a stream that Spark reads: what its tasks reported, and what the next ones go on with.
+
+No line of it comes here. After each micro-batch the reports of its tasks move the clocks, and what admission
+goes on with becomes part of the next entry, before Spark begins the next micro-batch:
+
+    entry 7 (clock 12) -> tasks of batch 7 let in, report 15 and 19 -> entry 8 (clock 19) -> ...
+
+With a clock column the clock is the least over the values of that column; a value that has been silent for as
+long as the stream was declared with is left out until it sends again. A clock never falls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+import pyarrow as pa
+from msgspec.structs import replace
+
+from seine.algebra.definitions import StreamDef
+from seine.errors import RunError
+from seine.intake.batch_admission import TASK_NUMBERS, BatchAdmission
+from seine.intake.feed import StreamFeed
+from seine.intake.formats import Piece
+from seine.intake.guarded_source import StreamSource, Surroundings
+from seine.intake.intake_state import (
+    AdmissionState,
+    FileCursor,
+    LineCounts,
+    LostBytes,
+    MovedFile,
+    SparkState,
+    StreamState,
+)
+from seine.intake.parsed import Parsed
+from seine.intake.stream_status import SourceCondition, StreamStatus
+from seine.rows.arrow_ipc import read_ipc
+from seine.rows.clock_parts import largest
+from seine.rows.delta import NEVER
+
+_MOST_CLOCK_VALUES = 100_000  # of a stream: they are in every entry
+
+
+class TaskOutcome(Protocol):
+    """What a task reports of a stream that it read: see `SourceReport`."""
+
+    @property
+    def stream(self) -> str: ...
+    @property
+    def place(self) -> int: ...
+    @property
+    def rows(self) -> int: ...
+    @property
+    def seen(self) -> dict[str, int]: ...
+    @property
+    def punctuations(self) -> bytes: ...
+    @property
+    def dead(self) -> int: ...
+    @property
+    def late(self) -> int: ...
+    @property
+    def reason(self) -> str: ...
+
+
+class SparkFeed(StreamFeed):
+    """A feed without lines: a stream's clocks and promises between two micro-batches."""
+
+    admission: BatchAdmission
+
+    def __init__(
+        self,
+        stream: StreamDef,
+        state: StreamState | None,
+        runs: Mapping[str, pa.RecordBatch],
+        surroundings: Surroundings,
+    ) -> None:
+        self.spark = (state.spark if state else None) or SparkState()
+        self._unread = UnreadSource(surroundings)
+        super().__init__(stream, state, runs, surroundings)
+        self.known_watermark = self.admission.watermark  # what stages know of it
+
+    def _judge(self, state: AdmissionState, runs: Mapping[str, pa.RecordBatch]) -> BatchAdmission:
+        return BatchAdmission(self.stream, state, runs)
+
+    def _open_source(self, surroundings: Surroundings, refuse: bool) -> StreamSource:
+        return self._unread
+
+    def set_end(self, at_end: bool) -> None:
+        """Take it as read to its end, or not any more."""
+        self._unread.at_end = at_end
+
+    @property
+    def latest(self) -> int:
+        """The largest timestamp of an accepted tuple; NEVER before the first."""
+        return max(self.spark.clocks.values(), default=NEVER)
+
+    def take_outcomes(self, outcomes: Sequence[TaskOutcome], wall: int) -> None:
+        """Go on from what the tasks of a micro-batch report; `wall` is the wall clock in microseconds."""
+        if not outcomes:
+            return
+        lines = sum(one.rows + one.dead for one in outcomes)
+        seen = largest(one.seen for one in outcomes)
+        self.admission.arrivals += (max(one.place for one in outcomes) + 1) * TASK_NUMBERS
+        self._count(outcomes)
+        if lines:
+            self._heard = wall
+        clocks = largest([self.spark.clocks, seen])
+        if len(clocks) > _MOST_CLOCK_VALUES:
+            message = (
+                f"the clock column of stream {self.stream.name} has more than {_MOST_CLOCK_VALUES:,} values"
+            )
+            raise RunError(message, hint="choose a column with few values, such as Kafka's partition")
+        heard = {**self.spark.heard, **dict.fromkeys(seen, wall)}
+        silent = tuple(value for value in self.spark.silent if value not in seen)
+        rows = self.spark.rows + sum(one.rows for one in outcomes)
+        self.spark = SparkState(clocks, heard, silent, rows)
+        self._advance()
+        self.known_watermark = self.admission.watermark
+        batches = [read_ipc(pa.py_buffer(one.punctuations)) for one in outcomes if one.punctuations]
+        self.admission.keep_punctuations(pa.concat_batches(batches) if batches else None)
+
+    def _count(self, outcomes: Sequence[TaskOutcome]) -> None:
+        counts = self._counts
+        dead, late = sum(one.dead for one in outcomes), sum(one.late for one in outcomes)
+        reasons = [one.reason for one in outcomes if one.reason]
+        last = reasons[-1] if reasons else counts.last_reason
+        self._counts = LineCounts(counts.dead + dead, counts.late + late, last)
+
+    def _advance(self) -> None:
+        """The least clock of the values that are not left out; of all that are, the largest."""
+        active = self.spark.active.values()
+        clock = min(active) if active else max(self.spark.clocks.values(), default=NEVER)
+        self.admission.clock = max(self.admission.clock, clock)
+
+    def silent_values(self, wall: int) -> tuple[str, ...]:
+        """The clock values that are idle at this wall clock: silent for as long as the stream says."""
+        idle = self.stream.idle
+        if idle is None or self.stream.clock is None:
+            return ()
+        return tuple(sorted(value for value, heard in self.spark.heard.items() if wall - heard >= idle))
+
+    def leave_out_silent(self, wall: int) -> None:
+        """Leave out the clock values that are idle now."""
+        self.spark = replace(self.spark, silent=self.silent_values(wall))
+        self._advance()
+
+    def would_rise(self, wall: int) -> bool:
+        """Whether leaving out who is idle now would move the clock."""
+        silent = self.silent_values(wall)
+        active = [time for value, time in self.spark.clocks.items() if value not in silent]
+        return min(active, default=max(self.spark.clocks.values(), default=NEVER)) > self.admission.clock
+
+    def state(self) -> StreamState:
+        """The state to resume from."""
+        self.last_state = replace(super().state(), spark=self.spark, latest=self.latest)
+        return self.last_state
+
+    def status(
+        self,
+        state: StreamState,
+        watermark: int,
+        holds_back: tuple[str, ...],
+        look: bool = True,
+        stuck_for: float | None = None,
+    ) -> StreamStatus:
+        """Its status, as of the entry that has this state and watermark."""
+        known = super().status(state, watermark, holds_back, look=False)
+        return replace(known, arrivals=state.spark.rows if state.spark is not None else 0)
+
+
+class UnreadSource:
+    """The source of a stream that the driver does not read."""
+
+    def __init__(self, surroundings: Surroundings) -> None:
+        self.condition = SourceCondition("running", surroundings.wall())
+        self.lost: list[LostBytes] = []
+        self.moved: list[MovedFile] = []
+        self.at_end = False
+
+    def read(
+        self, lines: int, size: int, position: Mapping[str, FileCursor] | None
+    ) -> tuple[Piece, Parsed] | None:
+        return None
+
+    def exhausted(self) -> bool:
+        return self.at_end
+
+    def unread(self) -> Mapping[str, FileCursor]:
+        return {}
+
+    def forgotten(self) -> set[str]:
+        return set()
+
+    def close(self) -> None:
+        """There is nothing to close."""

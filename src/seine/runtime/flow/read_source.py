@@ -1,0 +1,186 @@
+"""The work of a task that reads a stream by Spark: parse, admit, push through all that is stateless.
+
+A task has rows of one stream in one micro-batch, as Spark's source gives them. It judges them by what the
+entry of the micro-batch says, and sends every bucket a control record with its part of the clock, also if it
+has no rows: of all sources in a micro-batch, perhaps only this one has a task.
+
+    rows -> parse strictly -> admit -> push -> parcels, results     and a report: clocks seen, punctuations,
+                                                                    dead letters
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from collections.abc import Iterable, Iterator
+from typing import BinaryIO
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seine.algebra.definitions import StreamDef
+from seine.intake.admission import Admitted
+from seine.intake.arrived_records import PARTITION, TOPIC, ArrivedRecords, parser_of
+from seine.intake.batch_admission import BatchAdmission
+from seine.intake.future_lines import refuse_future
+from seine.intake.intake_state import SparkState, StreamState
+from seine.intake.journal import Entry, run_name
+from seine.intake.parsed import DeadLine
+from seine.rows.arrow_ipc import ipc_pieces
+from seine.rows.clock_parts import ClockPart, largest
+from seine.runtime.flow.admitted_rows import punctuation_delta, source_delta
+from seine.runtime.flow.compiled_version import CompiledVersion, compiled_version, set_compiled_aside
+from seine.runtime.flow.control_record import ControlRecord
+from seine.runtime.flow.emission import Emission
+from seine.runtime.flow.task_output import new_emission, noting_faults, rows_of
+from seine.runtime.flow.task_row import CONTROL, Row
+from seine.runtime.folder.deployment import Deployment
+from seine.runtime.output.task_report import SourceReport, StageReport
+
+_PIECE_ROWS = 50_000  # that are parsed and pushed at once
+_PIECE_BYTES = 32 * 1024 * 1024
+
+
+def read_source(
+    folder: str, number: int, stream: str, place: int, batches: Iterable[pa.RecordBatch]
+) -> list[Row]:
+    """Read the rows of a stream that one task of a micro-batch is given; `place` is that of the task."""
+    deployment = Deployment(folder)
+    entry = deployment.journal.load(number)
+    with noting_faults(deployment, number):
+        return _SourceTask(deployment, entry, stream, place).run(batches)
+
+
+class _SourceTask:
+    """One task: what it has seen so far."""
+
+    def __init__(self, deployment: Deployment, entry: Entry, name: str, place: int) -> None:
+        self._deployment, self._entry, self._place = deployment, entry, place
+        self._here = compiled_version(deployment.folder, entry.network, entry.withheld)
+        self._stream: StreamDef = self._here.version.streams[name]
+        state = entry.intake.streams.get(name, StreamState())
+        self._spark, self._latest = state.spark or SparkState(), state.latest
+        names = [run for runs in state.admission.punctuations for run in runs]
+        runs = {run: deployment.journal.run(run_name(name, run)) for run in names}
+        self._admission = BatchAdmission(self._stream, state.admission, runs, place)
+        self._parse = parser_of(self._stream)
+        self._letters = _LetterFile(deployment.results(entry.number))
+        self._seen: dict[str, int] = {}
+        self._promised: list[pa.RecordBatch] = []
+        self._rows = self._late = 0
+
+    def run(self, batches: Iterable[pa.RecordBatch]) -> list[Row]:
+        emission = new_emission(self._deployment, self._entry.number)
+        with emission.meter.counting():
+            for piece in _pieces(batches):
+                self._take(ArrivedRecords(piece), emission)
+        set_compiled_aside(self._here)
+        part = ClockPart(
+            self._stream.name, self._stream.domain, self._stream.lateness, self._spark.active, self._seen
+        )
+        control = ControlRecord.of(self._entry, (part,)).packed()
+        rows = [(label, CONTROL, control) for label in self._deployment.settings.labels]
+        report, number = self._report(), self._entry.number
+        return rows + rows_of(self._deployment, emission, number, 0, self._place, StageReport(), report)
+
+    def _take(self, arrived: ArrivedRecords, emission: Emission) -> None:
+        parsed = self._parse(arrived)
+        parsed = refuse_future(self._stream, parsed, arrived.arrivals(), self._latest)
+        self._latest = max(self._latest, parsed.tuples.latest())
+        admitted = self._admission.admit(parsed)
+        for letter in admitted.dead:
+            line = DeadLine(letter["line"], letter["reason"], letter["record"])
+            self._letters.write(arrived.letter(self._stream.name, line))
+        self._rows += admitted.rows.num_rows
+        self._late += admitted.late
+        self._seen = largest([self._seen, self._clocks(arrived, admitted)])
+        if admitted.punctuations.num_rows:
+            self._promised.append(admitted.punctuations)
+        _push(self._here, self._stream, self._entry, admitted, emission)
+
+    def _clocks(self, arrived: ArrivedRecords, admitted: Admitted) -> dict[str, int]:
+        """The largest timestamp of each clock value among the rows that were let in."""
+        if not admitted.rows.num_rows:
+            return {}
+        if self._stream.clock is None:
+            return {"": admitted.latest}
+        names = [field.name for field in self._stream.declared]
+        times = admitted.rows.column(f"c{self._stream.time}").cast(pa.int64())
+        if self._stream.clock in names:
+            values = admitted.rows.column(f"c{names.index(self._stream.clock)}").cast(pa.string())
+        else:
+            at = pa.array(self._admission.admitted_numbers - 1)
+            topics, partitions = (arrived.rows.column(name).cast(pa.string()) for name in (TOPIC, PARTITION))
+            values = pc.binary_join_element_wise(topics.take(at), partitions.take(at), "/")
+        table = pa.table({"value": pc.fill_null(values, ""), "time": times})
+        clocks = table.group_by("value").aggregate([("time", "max")])
+        return dict(zip(clocks["value"].to_pylist(), clocks["time_max"].to_pylist(), strict=True))
+
+    def _report(self) -> SourceReport:
+        promised = pa.concat_batches(self._promised) if self._promised else None
+        packed = b"" if promised is None else b"".join(map(bytes, ipc_pieces(promised)))
+        letters = self._letters.close()
+        return SourceReport(
+            self._stream.name,
+            self._place,
+            self._rows,
+            self._seen,
+            packed,
+            self._letters.count,
+            self._late,
+            self._letters.reason,
+            letters,
+        )
+
+
+def _push(
+    here: CompiledVersion, stream: StreamDef, entry: Entry, admitted: Admitted, emission: Emission
+) -> None:
+    """Push what was let in to all that follows the stream's source and its punctuations."""
+    source = here.flow.sources.get(stream.name)
+    if source is not None and admitted.rows.num_rows:
+        numbered = source.id in here.flow.numbered
+        delta = source_delta(stream, admitted.rows, source, entry.epoch, numbered)
+        here.flow.push(source.id, delta, emission)
+    if admitted.punctuations.num_rows:
+        for node in here.flow.punctuations.get(stream.name, ()):
+            here.flow.push(node.id, punctuation_delta(stream, admitted.punctuations, node), emission)
+
+
+def _pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Batches put together: few large pieces cost less than many small ones."""
+    waiting: list[pa.RecordBatch] = []
+    for batch in batches:
+        waiting.append(batch)
+        if (
+            sum(one.num_rows for one in waiting) >= _PIECE_ROWS
+            or sum(one.nbytes for one in waiting) >= _PIECE_BYTES
+        ):
+            yield pa.concat_batches(waiting)
+            waiting = []
+    if sum(one.num_rows for one in waiting):
+        yield pa.concat_batches(waiting)
+
+
+class _LetterFile:
+    """Dead letters of one attempt of a task, in a file that no other attempt can have."""
+
+    def __init__(self, folder: str) -> None:
+        self._path = os.path.join(folder, f"{uuid.uuid4().hex}.dead")
+        self._file: BinaryIO | None = None
+        self.count, self.reason = 0, ""
+
+    def write(self, letter: dict[str, object]) -> None:
+        if self._file is None:
+            os.makedirs(os.path.dirname(self._path), exist_ok=True)
+            self._file = open(self._path, "xb")  # noqa: SIM115 - close() closes it
+        self._file.write(json.dumps(letter, ensure_ascii=False).encode() + b"\n")
+        self.count, self.reason = self.count + 1, str(letter["reason"])
+
+    def close(self) -> str:
+        """The name of the file; empty if there is none."""
+        if self._file is None:
+            return ""
+        self._file.close()
+        return os.path.basename(self._path)

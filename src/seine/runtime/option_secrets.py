@@ -1,0 +1,87 @@
+"""Secrets of sources: an option says `${NAME}`, and the value comes from an options file or the environment.
+
+    script       OPTIONS (kafka.ssl.key.password '${KEY_PASSWORD}', ...)
+    options file KEY_PASSWORD = correct horse
+
+Values are looked up in the driver when a source is opened. They are in no definition, catalog, journal or
+log: `hide` takes them out of texts that others wrote, such as Spark's errors.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+
+from seine.algebra.definitions import SparkReader, StreamDef
+from seine.errors import SeineError
+
+_REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_LINE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*)")
+_LEAST_HIDDEN = 4  # characters: a shorter value would stand in many texts by chance
+
+
+class OptionSecrets:
+    """Named values; those of the file come before those of the environment."""
+
+    def __init__(self, named: Mapping[str, str] | None = None) -> None:
+        self._named = dict(named or {})
+        self._used: dict[str, str] = {}  # by value
+
+    @staticmethod
+    def read(path: str | None) -> OptionSecrets:
+        """Those of an options file: a line `NAME = value` each, and lines that begin with `#`."""
+        if path is None:
+            return OptionSecrets()
+        try:
+            with open(path, encoding="utf-8") as file:
+                lines = file.read().splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8"
+            raise SeineError(f"cannot read the options file '{path}': {reason}") from None
+        named = {}
+        for number, line in enumerate(lines, 1):
+            if not line.strip() or line.lstrip().startswith("#"):
+                continue
+            match = _LINE.fullmatch(line.strip())
+            if match is None:  # its text may be a secret
+                raise SeineError(f"line {number} of the options file '{path}' is not NAME = value")
+            named[match[1]] = match[2]
+        return OptionSecrets(named)
+
+    def resolved(self, stream: str, reader: SparkReader) -> dict[str, str]:
+        """The options of a reader with all values in place; never to be kept or printed."""
+        return {key: self._resolve(stream, key, value) for key, value in reader.options}
+
+    def check(self, streams: Iterable[StreamDef]) -> None:
+        """Refuse streams with an option whose value is nowhere."""
+        for stream in streams:
+            if stream.reader is not None:
+                self.resolved(stream.name, stream.reader)
+
+    def _resolve(self, stream: str, key: str, value: str) -> str:
+        def look_up(match: re.Match[str]) -> str:
+            name = match[1]
+            secret = self._named.get(name, os.environ.get(name))
+            if secret is None:
+                raise SeineError(
+                    f"option {key} of stream {stream} needs ${{{name}}}",
+                    hint=f"give {name} = ... in the file of --options-file, or in the environment",
+                )
+            if len(secret) >= _LEAST_HIDDEN:
+                self._used[secret] = match[0]
+            return secret
+
+        return _REFERENCE.sub(look_up, value)
+
+    def hide(self, text: str) -> str:
+        """A text with the names of secrets in place of their values.
+
+        >>> secrets = OptionSecrets({"WORD": "correct horse"})
+        >>> options = secrets.resolved("s", SparkReader("kafka", (("kafka.sasl.password", "${WORD}"),)))
+        >>> secrets.hide("login failed: correct horse")
+        'login failed: ${WORD}'
+        """
+        for secret in sorted(self._used, key=len, reverse=True):
+            text = text.replace(secret, self._used[secret])
+        return text

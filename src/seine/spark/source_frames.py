@@ -1,0 +1,152 @@
+"""Streams that Spark reads, as streaming DataFrames with the columns that their tasks want.
+
+A source with a column `value` of text or bytes has records, which are read by FORMAT; json and csv files are
+read as lines of text, so that they are read as strictly as everything else. Any other source has columns,
+which must be those of the stream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as spark_types
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from seine.algebra.definitions import StreamDef
+from seine.algebra.types import Field, Kind, Type
+from seine.errors import SeineError, SourceError
+from seine.intake.arrived_records import FILE, OFFSET, PARTITION, TIME, TOPIC, VALUE, WALL
+from seine.intake.marked_rows import MARKERS
+from seine.intake.parquet import check_schema
+from seine.intake.record_layout import RecordLayout
+from seine.runtime.spark_reading import SparkReading
+
+_LINES = ("text", "json", "csv")
+_GIVEN_SCHEMA = ("parquet", "orc", "avro")  # their streaming sources want to be told what is in the files
+_OFFSETS_AT_ONCE = 1_000_000  # of a topic in a micro-batch, unless anything else is said
+_TYPES: dict[Kind, spark_types.DataType] = {
+    Kind.BOOLEAN: spark_types.BooleanType(),
+    Kind.INT: spark_types.IntegerType(),
+    Kind.BIGINT: spark_types.LongType(),
+    Kind.DOUBLE: spark_types.DoubleType(),
+    Kind.STRING: spark_types.StringType(),
+    Kind.XML: spark_types.StringType(),
+    Kind.DATE: spark_types.DateType(),
+    Kind.TIMESTAMP: spark_types.TimestampType(),
+}
+
+
+def open_frames(
+    spark: SparkSession, reading: SparkReading, given: Mapping[str, DataFrame]
+) -> dict[str, DataFrame]:
+    """A frame for each stream that Spark reads; those that a program brings are `given` by name."""
+    frames = {}
+    for stream in reading.streams:
+        frame = given.get(stream.name)
+        frames[stream.name] = _prepared(stream, _opened(spark, stream, reading) if frame is None else frame)
+    return frames
+
+
+def _opened(spark: SparkSession, stream: StreamDef, reading: SparkReading) -> DataFrame:
+    assert stream.reader is not None
+    name = stream.reader.format
+    options = _options(stream, reading)
+    reader = spark.readStream.format("text" if name in _LINES else name).options(**options)
+    if name in _GIVEN_SCHEMA:
+        reader = reader.schema(schema_of(stream))
+    try:
+        return reader.load()
+    except (PySparkException, Py4JError) as error:
+        raise _refusal(stream, name, reading.secrets.hide(str(error))) from None
+
+
+def _refusal(stream: StreamDef, name: str, text: str) -> SeineError:
+    """Why a source cannot be opened, in one line."""
+    if (
+        "DATA_SOURCE_NOT_FOUND" in text
+        or "ClassNotFoundException" in text
+        or "Failed to find data source" in text
+    ):
+        hint = "start Spark with its package, by spark.jars.packages in conf/spark-defaults.conf"
+        return SeineError(
+            f"Spark here cannot read stream {stream.name}: it has no format '{name}'", hint=hint
+        )
+    first = next((line.strip() for line in text.splitlines() if line.strip()), "no reason given")
+    return SeineError(f"Spark cannot open stream {stream.name}: {first}")
+
+
+def _options(stream: StreamDef, reading: SparkReading) -> dict[str, str]:
+    assert stream.reader is not None
+    options = reading.secrets.resolved(stream.name, stream.reader)
+    known = {key.lower() for key in options}
+    if stream.reader.format == "kafka":
+        options.update(_start(dict(stream.source.options).get("start", "earliest") if stream.source else ""))
+        if not known & {"maxoffsetspertrigger", "minoffsetspertrigger"}:
+            options["maxOffsetsPerTrigger"] = str(reading.batch_rows or _OFFSETS_AT_ONCE)
+    return {key: value for key, value in options.items() if key.lower() != "header"}
+
+
+def _start(start: str) -> dict[str, str]:
+    """Where the reading of a topic begins, as Spark wants to be told.
+
+    >>> _start("1970-01-01T00:00:02Z")["startingTimestamp"]
+    '2000'
+    """
+    if start in ("earliest", "latest"):
+        return {"startingOffsets": start}
+    instant = str(int(datetime.fromisoformat(start).timestamp() * 1000))
+    return {"startingTimestamp": instant, "startingOffsetsByTimestampStrategy": "latest"}
+
+
+def _prepared(stream: StreamDef, frame: DataFrame) -> DataFrame:
+    """The columns that tasks want, with the time of the micro-batch, which a repeated one has again."""
+    assert stream.reader is not None
+    wall = F.current_timestamp().alias(WALL)
+    if stream.reader.format == "kafka":
+        places = {"topic": TOPIC, "partition": PARTITION, "offset": OFFSET, "timestamp": TIME}
+        return frame.select(_value(frame), *[frame[name].alias(new) for name, new in places.items()], wall)
+    if stream.reader.format in _LINES:
+        return frame.select(_value(frame), F.col("_metadata.file_path").alias(FILE), wall)
+    types = {column.name: column.dataType for column in frame.schema.fields}
+    declared = {field.name for field in stream.declared}
+    record = isinstance(types.get("value"), (spark_types.StringType, spark_types.BinaryType))
+    if record and "value" not in declared and not declared <= {name.lower() for name in types}:
+        return frame.select(_value(frame), wall)
+    _check(stream, frame)
+    return frame.select("*", wall)
+
+
+def _value(frame: DataFrame) -> object:
+    return frame["value"].cast("binary").alias(VALUE)
+
+
+def _check(stream: StreamDef, frame: DataFrame) -> None:
+    """Refuse a source whose columns are not those of its stream."""
+    try:
+        arrow = to_arrow_schema(frame.schema, timezone="UTC")
+        check_schema(f"stream {stream.name}", arrow, RecordLayout.of(stream))
+    except SourceError as error:
+        raise SeineError(error.message, hint=error.hint) from None
+
+
+def schema_of(stream: StreamDef) -> spark_types.StructType:
+    """The columns of a stream in Spark's types, marker columns included where they may come."""
+    columns = [spark_types.StructField(field.name, spark_type(field)) for field in stream.declared]
+    marked = stream.retractable, bool(stream.schemes)
+    names = [name for name, wanted in zip(MARKERS, marked, strict=True) if wanted]
+    return spark_types.StructType(
+        [*columns, *[spark_types.StructField(name, spark_types.StringType()) for name in names]]
+    )
+
+
+def spark_type(field: Field) -> spark_types.DataType:
+    """The type of a column as Spark has it."""
+    kind: Type = field.type
+    if kind.kind is Kind.DECIMAL:
+        return spark_types.DecimalType(kind.precision, kind.scale)
+    return _TYPES[kind.kind]

@@ -1,0 +1,38 @@
+"""The function that tasks of a source of Spark's run: the first part of the pipeline, before any shuffle.
+
+Spark numbers micro-batches without gaps, and gives a repeated one its number again: a task knows its entry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+BATCH_NUMBER = "streaming.sql.batchId"  # the property of a task that Spark sets
+
+
+class ReadSource:
+    """Reads a stream in the tasks of its source; sent to them as it is."""
+
+    def __init__(self, folder: str, start: int, stream: str) -> None:
+        """`start` is the entry that handed over to this pipeline, -1 if there was none before it."""
+        self.folder = folder
+        self.start = start
+        self.stream = stream
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from pyspark import TaskContext
+
+        from seine.runtime.flow.read_source import read_source
+        from seine.runtime.flow.task_row import to_batch
+
+        context = TaskContext.get()
+        assert context is not None, "a task of Spark's"
+        batch = context.getLocalProperty(BATCH_NUMBER)
+        if batch is None:
+            raise RuntimeError("a source of Spark's is read outside of a micro-batch")
+        entry = self.start + 1 + int(batch)
+        yield to_batch(read_source(self.folder, entry, self.stream, context.partitionId(), batches))

@@ -1,0 +1,145 @@
+"""Streams from topics: the answers of files, whatever the partitions; hostile records; what a broker lost."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from seine.errors import RunError, SeineError
+from seine.frontends.script.script_file import read_script
+from seine.run import Options, Run
+from seine.run_local import run_local
+from seine.spark.spark_host import run_on_spark
+from tests.support.kafka_broker import KafkaBroker
+from tests.support.paced_rig import read_lines
+from tests.support.stateful_script import sorted_file, sorted_records
+
+pytestmark = pytest.mark.spark
+
+QUERIES = """
+CREATE QUERY dear AS SELECT b.item AS item, b.price AS price FROM bid b WHERE b.price > 60;
+CREATE QUERY pairs AS SELECT b.price AS price, s.shop AS shop FROM bid b, sale s WHERE b.item = s.item;
+CREATE QUERY counts AS SELECT item, COUNT(*) AS n, SUM(price) AS total FROM bid GROUP BY item;
+"""
+DEAR = QUERIES.split("CREATE QUERY pairs")[0]
+BID = (
+    "CREATE STREAM bid (item BIGINT, price BIGINT, ts BIGINT) TIMESTAMP BY ts WINDOW 20 LATENESS 3 {source};"
+)
+SALE = "CREATE STREAM sale (item BIGINT, shop STRING, ts BIGINT) TIMESTAMP BY ts WINDOW 20 {source};"
+
+
+def _run(
+    spark: SparkSession, folder: Path, script: str, **options: Any
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]], dict[str, Any]]:
+    """Run a script to its end: records, dead letters, statistics."""
+    (folder / "topics.sql").write_text(script, encoding="utf-8")
+    out, dead, state = (str(folder / name) for name in ("out.jsonl", "dead.jsonl", "state"))
+    run = Run(read_script(str(folder / "topics.sql")), Options(out, dead, state, buckets=2, **options))
+    try:
+        run_on_spark(spark, run)
+        statistics = run.statistics(0.0).document()
+    finally:
+        run.close()
+    return read_lines(Path(out)), read_lines(Path(dead)), statistics
+
+
+def _bids(rng: random.Random, count: int) -> list[dict[str, Any]]:
+    return [
+        {"item": rng.randrange(6), "price": rng.randrange(100), "ts": max(0, i // 4 - rng.randrange(3))}
+        for i in range(count)
+    ]
+
+
+@pytest.mark.parametrize("partitions", [1, 2, 8])
+def test_answers_are_those_of_files(
+    spark: SparkSession, kafka: KafkaBroker, tmp_path: Path, partitions: int
+) -> None:
+    rng = random.Random(partitions)
+    bids = _bids(rng, 120)
+    sales = [{"item": rng.randrange(6), "shop": rng.choice("abc"), "ts": i // 2} for i in range(60)]
+    for name, rows in (("bid", bids), ("sale", sales)):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        kafka.create_topic(f"{name}-{partitions}", partitions)
+        records = [(rng.randrange(partitions), json.dumps(row).encode()) for row in rows]
+        kafka.send(f"{name}-{partitions}", records)
+    in_files = BID.format(source="FROM 'bid.jsonl'") + SALE.format(source="FROM 'sale.jsonl'") + QUERIES
+    (tmp_path / "files.sql").write_text(in_files)
+    expected = run_local(str(tmp_path / "files.sql"))
+    assert expected.dead == []
+    slowest = " WITH (clock = 'partition')"
+    short = f"FROM 'kafka://{kafka.servers}/bid-{partitions}'"
+    long = f"USING kafka OPTIONS (subscribe 'sale-{partitions}', kafka.bootstrap.servers '{kafka.servers}')"
+    # a clock that waits for the slowest partition refuses nobody, however topics are cut into micro-batches
+    script = BID.format(source=short + slowest) + SALE.format(source=long + slowest) + QUERIES
+    records, dead, statistics = _run(spark, tmp_path, script, batch_rows=50 if partitions == 2 else None)
+    assert dead == []
+    assert statistics["input_rows"] == 180
+    assert sorted_records(records) == sorted_records(expected.records) != []
+
+
+def test_hostile_records_and_a_place_to_start(
+    spark: SparkSession, kafka: KafkaBroker, tmp_path: Path
+) -> None:
+    kafka.create_topic("hostile", 2)
+    early = json.dumps({"item": 1, "price": 99, "ts": 1}).encode()
+    kafka.send("hostile", [(0, early), (1, early)], time=1_000_000)
+    good = json.dumps({"item": 1, "price": 70, "ts": 5}).encode()
+    huge = json.dumps({"item": 1, "price": 70, "ts": 5, "note": "x" * (17 << 20)}).encode()
+    bad = [None, b"\x80\x81\x00", b'{"item": 1.5, "ts": 1}', b'{"ts": 5, "who": 1}', huge]
+    kafka.send("hostile", [(1, record) for record in bad] + [(0, good)], time=2_000_000)
+    source = f"FROM 'kafka://{kafka.servers}/hostile' WITH (start = '1970-01-01T00:30:00Z')"
+    script = BID.format(source=source) + DEAR
+    records, dead, _ = _run(spark, tmp_path, script)
+    assert [record["row"]["price"] for record in records] == [70]
+    places = [(letter["topic"], letter["partition"], letter["offset"]) for letter in dead]
+    assert sorted(places) == [("hostile", 1, offset) for offset in range(1, 6)]
+    reasons = {letter["offset"]: letter["reason"] for letter in dead}
+    assert "tombstone" in reasons[1] and "longer than" in reasons[5]
+
+
+def test_what_the_broker_has_deleted_is_not_passed_over(
+    spark: SparkSession, kafka: KafkaBroker, tmp_path: Path
+) -> None:
+    records = [(0, json.dumps({"item": 1, "price": 70 + i, "ts": i}).encode()) for i in range(3)]
+    kafka.create_topic("short", 1)
+    kafka.send("short", records)
+    (tmp_path / "short.sql").write_text(BID.format(source=f"FROM 'kafka://{kafka.servers}/short'") + DEAR)
+    runs: list[Run] = []
+
+    def stop(sink: Any) -> None:
+        if sink.totals.input_rows == len(records):
+            runs[-1].driver.stop()
+
+    def run() -> None:
+        out, state = str(tmp_path / "out.jsonl"), str(tmp_path / "state")
+        runs.append(
+            Run(
+                read_script(str(tmp_path / "short.sql")),
+                Options(out, None, state, follow=True, progress=stop),
+            )
+        )
+        try:
+            run_on_spark(spark, runs[-1])
+        finally:
+            runs[-1].close()
+
+    run()
+    kafka.delete_topic("short")  # and made again, with fewer records than were read
+    kafka.create_topic("short", 1)
+    kafka.send("short", records[:1])
+    with pytest.raises(RunError, match="short-0"):
+        run()
+    assert len(sorted_file(tmp_path / "out.jsonl")) == len(records)
+
+
+def test_a_format_that_spark_does_not_have_is_refused_in_one_line(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    script = BID.format(source="USING pulsar OPTIONS (topic 'x')") + DEAR
+    with pytest.raises(SeineError, match="it has no format 'pulsar'"):
+        _run(spark, tmp_path, script)

@@ -1,0 +1,142 @@
+"""A private Kafka broker for tests, from the jars that scripts/find_kafka has fetched."""
+
+from __future__ import annotations
+
+import functools
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.support.paths import ROOT
+
+_READY_SECONDS = 60.0
+_PROPERTIES = """\
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:{controller}
+listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port}
+controller.listener.names=CONTROLLER
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT
+log.dirs={folder}/data
+offsets.topic.replication.factor=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+auto.create.topics.enable=false
+message.max.bytes=33554432
+log.retention.ms=-1
+"""
+
+
+@functools.cache
+def _folder() -> Path | None:
+    """Where the jars are; None if they cannot be had."""
+    answer = subprocess.run([ROOT / "scripts" / "find_kafka"], capture_output=True, text=True, check=True)
+    lines = answer.stdout.split()
+    return Path(lines[-1]) if lines else None
+
+
+def connector_jars() -> str:
+    """The jars that Spark needs to read topics, with commas between them; empty if they cannot be had."""
+    folder = _folder()
+    return "" if folder is None else ",".join(sorted(map(str, (folder / "connector").glob("*.jar"))))
+
+
+class KafkaBroker:
+    """A broker, and a producer and an administrator of it in the JVM of Spark."""
+
+    def __init__(self, spark: SparkSession, servers: str) -> None:
+        self.servers = servers
+        self._jvm: Any = spark._jvm
+        clients = self._jvm.org.apache.kafka.clients
+        self._admin = clients.admin.AdminClient.create(self._properties())
+        serializer = "org.apache.kafka.common.serialization.ByteArraySerializer"
+        sending = {
+            "key.serializer": serializer,
+            "value.serializer": serializer,
+            "max.request.size": "33554432",
+        }
+        self._producer = clients.producer.KafkaProducer(self._properties(**{**sending, "linger.ms": "5"}))
+
+    def _properties(self, **more: str) -> Any:
+        properties = self._jvm.java.util.Properties()
+        for name, value in {"bootstrap.servers": self.servers, **more}.items():
+            properties.put(name, value)
+        return properties
+
+    def create_topic(self, name: str, partitions: int, **configuration: str) -> None:
+        topic = self._jvm.org.apache.kafka.clients.admin.NewTopic(name, partitions, 1)
+        if configuration:
+            topic = topic.configs({key.replace("_", "."): value for key, value in configuration.items()})
+        self._admin.createTopics(self._jvm.java.util.Collections.singleton(topic)).all().get()
+
+    def delete_topic(self, name: str) -> None:
+        self._admin.deleteTopics(self._jvm.java.util.Collections.singleton(name)).all().get()
+
+    def send(self, topic: str, records: Sequence[tuple[int, bytes | None]], time: int | None = None) -> None:
+        """Append records, each to its partition; `time` is theirs, in milliseconds."""
+        record = self._jvm.org.apache.kafka.clients.producer.ProducerRecord
+        sent = [
+            self._producer.send(record(topic, place, time, None, value, None)) for place, value in records
+        ]
+        for one in sent:
+            one.get()  # raises what went wrong
+
+    def close(self) -> None:
+        self._producer.close()
+        self._admin.close()
+
+
+@contextmanager
+def kafka_broker(spark: SparkSession) -> Iterator[KafkaBroker]:
+    """A broker of one process; skips the test where it cannot be had."""
+    jars = _folder()
+    if jars is None:
+        pytest.skip("no Kafka: see scripts/find_kafka")
+    folder = Path(tempfile.mkdtemp(prefix="seine-kafka-"))
+    port, controller = _free_port(), _free_port()
+    properties = folder / "server.properties"
+    properties.write_text(
+        _PROPERTIES.format(port=port, controller=controller, folder=folder), encoding="utf-8"
+    )
+    java = [shutil.which("java") or "java", "-Xmx400m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+    command = [*java, "-cp", f"{jars}/broker/*"]
+    with (folder / "server.txt").open("wb") as log:
+        words = ["kafka.tools.StorageTool", "format", "-t", "c2VpbmUtdGVzdC1icm9rZXI", "-c", str(properties)]
+        subprocess.run([*command, *words], stdout=log, stderr=log, check=True)
+        server = subprocess.Popen([*command, "kafka.Kafka", str(properties)], stdout=log, stderr=log)
+    try:
+        _wait_for(port, server, folder / "server.txt")
+        broker = KafkaBroker(spark, f"127.0.0.1:{port}")
+        yield broker
+        broker.close()
+    finally:
+        server.kill()
+        server.wait()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _wait_for(port: int, server: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + _READY_SECONDS
+    while time.monotonic() < deadline and server.poll() is None:
+        with socket.socket() as probe:
+            probe.settimeout(1.0)
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.1)
+    raise AssertionError(f"the broker did not start: {log.read_text(errors='replace')[-2000:]}")
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
