@@ -35,6 +35,7 @@ from seine.runtime.driver import Driver
 from seine.runtime.folder.changing_relations import ChangingRelations
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.failures import Failure, RunFailures
+from seine.runtime.folder.sampling import MOST_SAMPLED
 from seine.runtime.folder.settings import new_settings
 from seine.runtime.option_secrets import OptionSecrets
 from seine.runtime.output.outlets import Folder
@@ -42,6 +43,7 @@ from seine.runtime.output.overwriting import refuse_overwriting
 from seine.runtime.output.run_statistics import NetworkSize, QueryStatistics, RowsHeld, RunStatistics
 from seine.runtime.output.sink import Sink
 from seine.runtime.output.totals import exact_share
+from seine.runtime.source_samples import source_estimates
 from seine.runtime.spark_reading import SparkReading
 from seine.safety.verdict import refuse_unsafe
 from seine.scratch_folder import scratch_folder
@@ -66,7 +68,8 @@ class Options:
     depth: int = 0  # 0: as deep as the script needs
     sharing: Strategy = CONFIGURATIONS["all"]
     options_file: str | None = None  # where the secrets of sources are
-    estimates: Estimates | None = None  # of the streams, if anybody has looked at them
+    sample: int = MOST_SAMPLED  # rows of each source that a plan is chosen by; 0: none
+    estimates: Estimates | None = None  # instead of samples, if anybody has looked at the streams
     deliver: Callable[[dict[str, Any]], None] | None = None  # gets each record, instead of `out`
     notice: Callable[[str], None] = field(default=lambda text: None)  # hears of truncated input
     progress: Callable[[Sink], None] = field(default=lambda sink: None)
@@ -93,15 +96,16 @@ class Run:
         self.reading = _reading(declarations, options)
         out = options.out if isinstance(options.out, str) else None
         refuse_overwriting([out, options.dead_letter], declarations.paths)
-        self.network = build_network(
-            declarations.queries.values(), options.sharing, options.estimates, script.positions
-        )
-        self.catalog = Catalog()
-        _enter(self.catalog, declarations, self.network)
+        resumed = _resumed(declarations, options)
+        self.network = resumed or _planned(script, options)
         self._temporary = None if options.checkpoint else _temporary()
         folder = options.checkpoint or self._temporary.name  # type: ignore[union-attr]
         self.deployment = Deployment(os.path.abspath(folder))
-        self._prepare(declarations, options)
+        if resumed is None:
+            self._create(declarations, options)
+        self.deployment.allow(options.budget)
+        self.catalog = Catalog()
+        _enter(self.catalog, declarations, self.network)
         self.failures = RunFailures(self.deployment.failures)
         self.deployment.remove_cache()  # of a process that was killed
         streams = list(declarations.streams.values())
@@ -155,39 +159,21 @@ class Run:
             },
         )
 
-    def _prepare(self, declarations: Declarations, options: Options) -> None:
-        """Create the folder of the pipeline, or check that it belongs to this script."""
-        mark = _fingerprint(declarations, options.sharing)
-        if self.deployment.exists():
-            self.deployment.refuse_other_format()
-            if self.deployment.settings.script != mark:
-                raise SeineError(
-                    f"checkpoint '{self.deployment.folder}' belongs to another script",
-                    hint="use the script that made it, or name a new folder",
-                )
-            if self.deployment.settings.memory != options.memory:
-                raise SeineError(
-                    f"checkpoint '{self.deployment.folder}' was made with another --memory",
-                    hint="give the one that it was made with, or name a new folder",
-                )
-            self.deployment.allow(options.budget)
-            return
+    def _create(self, declarations: Declarations, options: Options) -> None:
+        """Create the folder of the pipeline."""
         self.deployment.refuse_foreign()
         read = {name: load_relation(relation) for name, relation in declarations.relations.items()}
         relations = {name: batch for name, (batch, _) in read.items()}
         dead = [letter for _, letters in read.values() for letter in letters]
-        self.network.commit()
         self.deployment.versions.save(self.network, declarations.streams.values(), relations, dead)
         depth = max(options.depth, self.network.depth)
         cache = os.path.join(self._temporary.name, "cache") if self._temporary else None
+        mark = _fingerprint(declarations, options.sharing)
         settings = new_settings(options.buckets, depth, mark, options.memory, options.budget, cache=cache)
         self.deployment.create(settings)
 
     def _relations(self, declarations: Declarations, options: Options) -> ChangingRelations:
         """The relations as the last entry knows them, from now on followed."""
-        last = self.deployment.journal.last()
-        if last is not None:
-            self.network.version = last.network
         versions, relations = self.deployment.versions, declarations.relations.values()
         followed = any(relation.followed for relation in relations)
         current = versions.relations(self.network.version) if followed else {}
@@ -294,13 +280,39 @@ def _enter(catalog: Catalog, declarations: Declarations, network: Network) -> No
             nodes = [StoredNode(n.id, n.kind, n.stage, n.inputs, node_to_json(n)) for n in network]
             change.save_version(network.version, added=nodes)
 
+    options_file: str | None = None  # where the secrets of sources are
 
-def _reading(declarations: Declarations, options: Options) -> SparkReading:
-    """What Spark has to read; refuses what needs a secret that is nowhere."""
-    streams = [stream for stream in declarations.streams.values() if stream.reader is not None]
-    secrets = OptionSecrets.read(options.options_file)
-    secrets.check(streams)
-    return SparkReading(streams, secrets, options.batch_rows)
+
+def _planned(script: Script, options: Options) -> Network:
+    """The network of a script, chosen by what its sources show."""
+    declarations = script.declarations
+    estimates = options.estimates or source_estimates(declarations.tables, options.sample)
+    return build_network(declarations.queries.values(), options.sharing, estimates, script.positions)
+
+
+def _resumed(declarations: Declarations, options: Options) -> Network | None:
+    """The network of a checkpoint that belongs to this script, as it was planned; None if there is none yet.
+
+    It is not planned anew: files that have grown since would give other samples.
+    """
+    if options.checkpoint is None:
+        return None
+    deployment = Deployment(os.path.abspath(options.checkpoint))
+    if not deployment.exists():
+        return None
+    deployment.refuse_other_format()
+    if deployment.settings.script != _fingerprint(declarations, options.sharing):
+        raise SeineError(
+            f"checkpoint '{deployment.folder}' belongs to another script",
+            hint="use the script that made it, or name a new folder",
+        )
+    if deployment.settings.memory != options.memory:
+        raise SeineError(
+            f"checkpoint '{deployment.folder}' was made with another --memory",
+            hint="give the one that it was made with, or name a new folder",
+        )
+    last, versions = deployment.journal.last(), deployment.versions
+    return versions.network(versions.first() if last is None else last.network, options.sharing)
 
 
 def _temporary() -> tempfile.TemporaryDirectory[str]:

@@ -14,6 +14,7 @@ from seine.frontends.script.script_file import read_script
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.operators.state.work_budget import WorkBudget
 from seine.run import Options, Run
+from seine.runtime.folder.sampling import MOST_SAMPLED
 from seine.runtime.local_host import LocalHost
 from seine.scratch_folder import scratch_folder
 
@@ -35,6 +36,7 @@ def run_local(
     sharing: Strategy = CONFIGURATIONS["all"],
     memory: int | None = None,
     budget: WorkBudget | None = None,
+    sample: int = MOST_SAMPLED,
 ) -> LocalResult:
     """Run a script file to the end of its sources."""
     started = time.monotonic()
@@ -50,6 +52,7 @@ def run_local(
             sharing=sharing,
             memory=memory,
             budget=budget,
+            sample=sample,
         )
         run = Run(script, options)
         if run.reading.streams:

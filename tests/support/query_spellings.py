@@ -14,7 +14,7 @@ CREATE STREAM g (id BIGINT, type BIGINT, bank BIGINT, amount DOUBLE, day BIGINT)
   TIMESTAMP BY day WINDOW 20 FROM 'g.jsonl';
 CREATE STREAM h (id BIGINT, type BIGINT, bank BIGINT, amount DOUBLE, day BIGINT)
   TIMESTAMP BY day WINDOW 20 FROM 'h.jsonl';
-CREATE RELATION r (bank BIGINT, name STRING, country STRING) FROM 'r.csv';
+CREATE RELATION r (bank BIGINT, name STRING, country STRING) FROM 'r.csv' FORMAT CSV;
 """
 
 

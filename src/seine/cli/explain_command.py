@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from seine.cli.hosting import add_purging, add_sharing, check_writable, strategy
+from seine.cli.hosting import add_purging, add_sample, add_sharing, check_writable, strategy
 from seine.cli.known_query import known_query
 from seine.cli.search_networks import search_networks_text
 from seine.cli.witnesses import witnesses_text
@@ -14,6 +14,7 @@ from seine.network.network import build_network
 from seine.network.show.explain import explain_dot, explain_html, explain_json, explain_text
 from seine.network.show.template_lines import template_json, template_text, template_users
 from seine.runtime.output.overwriting import refuse_overwriting
+from seine.runtime.source_samples import samples_json, samples_text, source_estimates
 from seine.safety.verdict_story import safety_lines
 
 _ABOUT = "Show the shared network: each node once, with who shares it and why."
@@ -26,6 +27,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("--query", dest="named", metavar="NAME", help="the same")
     add_sharing(parser)
     add_purging(parser)
+    add_sample(parser)
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="as JSON")
     form.add_argument("--dot", action="store_true", help="as a Graphviz graph")
@@ -46,7 +48,9 @@ def command(arguments: argparse.Namespace) -> int:
     if arguments.networks:
         print(search_networks_text(declarations, arguments.named or arguments.query), end="")
         return 0
-    network = build_network(declarations.queries.values(), strategy(arguments), positions=script.positions)
+    estimates = source_estimates(declarations.tables, arguments.sample)
+    queries = declarations.queries.values()
+    network = build_network(queries, strategy(arguments), estimates, script.positions)
     name = arguments.named or arguments.query
     query = known_query(name, declarations).name if name is not None else None
     streams, relations = declarations.streams, declarations.relations
@@ -66,10 +70,11 @@ def command(arguments: argparse.Namespace) -> int:
             )
     elif arguments.json:
         form = explain_json(network, streams, query, relations=relations, states=states)
-        print(json.dumps({**form, "templates": template_json(plans, query)}, indent=1))
+        samples = samples_json(estimates)
+        print(json.dumps({**form, "templates": template_json(plans, query), "samples": samples}, indent=1))
     elif arguments.dot:
         print(explain_dot(network, streams, query, relations=relations, templates=templates), end="")
     else:
         print(explain_text(network, streams, query, relations=relations, states=states), end="")
-        print(template_text(plans, query), end="")
+        print(template_text(plans, query) + samples_text(estimates), end="")
     return 0

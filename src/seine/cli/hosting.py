@@ -23,6 +23,7 @@ from seine.network.plan.purge_options import with_purging
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.operators.state.work_budget import WorkBudget
 from seine.run import Options, Run
+from seine.runtime.folder.sampling import MOST_SAMPLED
 from seine.scratch_folder import scratch_folder
 from seine.spark.master import chosen_master
 
@@ -53,6 +54,24 @@ def add_sharing(parser: argparse.ArgumentParser) -> None:
         default="all",
         help=f"how much queries share, to compare: {', '.join(CONFIGURATIONS)}",
     )
+
+
+def add_sample(parser: argparse.ArgumentParser) -> None:
+    """Add the option `--sample`: how many rows of the files a plan is chosen by; none changes an answer."""
+    parser.add_argument(
+        "--sample",
+        metavar="N",
+        type=_count,
+        default=MOST_SAMPLED,
+        help=f"rows of each source that are looked at to choose a plan ({MOST_SAMPLED:,}; 0: none)",
+    )
+
+
+def _count(text: str) -> int:
+    value = int(text)
+    if value < 0:
+        raise argparse.ArgumentTypeError("must be at least 0")
+    return value
 
 
 def add_purging(parser: argparse.ArgumentParser) -> None:

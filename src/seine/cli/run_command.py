@@ -12,6 +12,7 @@ from seine.cli.hosting import (
     add_lead,
     add_options_file,
     add_purging,
+    add_sample,
     add_sharing,
     buckets,
     budget,
@@ -65,6 +66,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add_lead(parser)
     add_sharing(parser)
     add_purging(parser)
+    add_sample(parser)
     add_hosting(parser)
     parser.set_defaults(command=command, hosts=True)
 
@@ -88,6 +90,7 @@ def command(arguments: argparse.Namespace) -> int:
             budget=budget(arguments),
             lead=lead(arguments),
             sharing=strategy(arguments),
+            sample=arguments.sample,
             notice=progress.tell,
             progress=progress,
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence, Set
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property, partial
 
 from seine.algebra.definitions import StreamDef
 from seine.algebra.document_plan import DocumentQuery
@@ -56,7 +56,7 @@ from seine.optimizer.block import Block, Blocks, block_of
 from seine.optimizer.canonical.simplify import simplify
 from seine.optimizer.equalities import with_representatives
 from seine.optimizer.estimates import Estimates
-from seine.optimizer.join_orders import JoinCosts
+from seine.optimizer.join_orders import JoinCosts, join_costs
 from seine.safety.plans.joined_streams import JoinedStreams
 from seine.safety.plans.safe_plans import MOST_ITEMS_ENUMERATED
 from seine.safety.states.final_groups import GroupedBlock, groupings_of
@@ -287,7 +287,8 @@ class Builder:
         if fewest is not None and tree is not None:
             tree = tree.listening(fewest)
         self._placer.listen_to(fewest)
-        joining = JoinOrderSearch(block, bases, self._site, self._placer.join_owner, minimal)
+        costs = cache(partial(join_costs, block, self._estimates if self._strategy.order else None))
+        joining = JoinOrderSearch(block, bases, self._site, self._placer.join_owner, minimal, costs)
         order = self._order(block, joining, tree, multi)
         offsets = joining.offsets(order.items)
         move = joining.moving(offsets)
@@ -325,17 +326,18 @@ class Builder:
 
     def _tree(self, block: Block, streams: JoinedStreams) -> TreePlan | None:
         """How to join two by two what punctuations free, if that frees it and there are stages for it."""
-        unknown = self._strategy.plans == BY_COST and self._estimates is None
-        if unknown or self._strategy.plans == AT_ONCE or len(streams.scans) > MOST_ITEMS_ENUMERATED:
+        if self._strategy.plans == AT_ONCE or len(streams.scans) > MOST_ITEMS_ENUMERATED:
             return None
-        tree = self._cheapest(block, streams)
+        costs = join_costs(block, self._estimates)
+        if costs is None and self._strategy.plans == BY_COST:
+            return None
+        tree = self._cheapest(costs, streams)
         stages = None if self._stages is None else max(self._stages, self._site.depth)
         return None if tree is None or (stages is not None and tree.depth > stages) else tree
 
-    def _cheapest(self, block: Block, streams: JoinedStreams) -> TreePlan | None:
-        if self._estimates is None:
+    def _cheapest(self, costs: JoinCosts | None, streams: JoinedStreams) -> TreePlan | None:
+        if costs is None:
             return tree_plan(streams, None, self._strategy.objective)
-        costs = JoinCosts(block, self._estimates)
 
         def rows(ports: frozenset[int]) -> float:
             return costs.rows(frozenset(streams.items[port] for port in ports))
@@ -352,9 +354,7 @@ class Builder:
             return joining.at_once(multi.items)
         if not self._strategy.search or len(block.items) == 1:
             return joining.by_plan()
-        if self._estimates is None or not self._strategy.order:
-            return joining.by_sharing()
-        return joining.by_cost(JoinCosts(block, self._estimates))
+        return joining.by_cost() if len(block.items) > 2 else joining.by_sharing()
 
     def _item(self, plan: Plan, alone: bool) -> tuple[ItemRows, BreakerRows | None]:
         """Where an item's rows are."""

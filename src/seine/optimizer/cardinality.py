@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from seine.algebra.expressions import Expression, columns_of, conjunction, conjuncts, shift_columns
+from seine.algebra.expressions import Expression, columns_of, conjunction, conjuncts
 from seine.algebra.plan import Aggregate, Join, Lookup, Plan, Project, Scan, Select, UnionAll
 from seine.evaluate.evaluate import evaluate, truth
 from seine.optimizer.block import Block
 from seine.optimizer.column_statistics import ColumnStatistics, describe_column, join_selectivity
-from seine.optimizer.equalities import connects, is_equality, one_type
 from seine.optimizer.estimates import Estimates, Sample, readable
 from seine.optimizer.guesses import guess
+from seine.optimizer.item_equalities import Sides
 
 UNKNOWN_ROWS = 1_000.0  # of a stream or relation that nothing is known of
 SAMPLED_PAIRS = 2_000  # combinations on which a condition over several items is tried
@@ -60,17 +60,15 @@ def rows_of(plan: Plan, estimates: Estimates) -> RowEstimate:
     return RowEstimate(max(rows_of(child, estimates).rows for child in plan.inputs))
 
 
-def condition_selectivity(block: Block, number: int, items: Sequence[RowEstimate]) -> float:
-    """The share of combinations that satisfy one condition of a block.
+def key_selectivity(sides: Sides, items: Sequence[RowEstimate]) -> float:
+    """The share of pairs of two items whose keys are equal, by distinct and common values."""
+    (one, left), (other, right) = sides
+    return join_selectivity(items[one].key(left), items[other].key(right))
 
-    An equality of two items is judged by distinct and common values, any other condition by
-    trying it on combinations of sampled rows.
-    """
+
+def condition_selectivity(block: Block, number: int, items: Sequence[RowEstimate]) -> float:
+    """The share of combinations that satisfy one condition of a block, tried on those of sampled rows."""
     condition = block.conditions[number]
-    sides = equality(block, number)
-    if sides is not None:
-        (one, left), (other, right) = sides
-        return join_selectivity(items[one].key(left), items[other].key(right))
     reads = sorted(block.reads[number])
     if not reads or any(not items[item].count for item in reads):
         return guess(condition)
@@ -83,25 +81,6 @@ def condition_selectivity(block: Block, number: int, items: Sequence[RowEstimate
         return guess(condition)
     hits = int(truth(condition, columns, SAMPLED_PAIRS).sum())
     return (hits + guess(condition)) / (SAMPLED_PAIRS + 1)
-
-
-def equality(block: Block, number: int) -> tuple[tuple[int, Expression], tuple[int, Expression]] | None:
-    """The two items of an equality between items, each with its key over its own row; else None."""
-    reads = sorted(block.reads[number])
-    if len(reads) != 2:
-        return None
-    start, stop = block.offsets[reads[0]], block.offsets[reads[0] + 1]
-    part = block.conditions[number]
-    if not is_equality(part) or not connects(part, lambda index: start <= index < stop):
-        return None
-    sides = part.args if min(columns_of(part.args[0])) < stop else part.args[::-1]
-    pair = one_type(*sides)
-    one, other = ((item, _over_item(key, block.offsets[item])) for item, key in zip(reads, pair, strict=True))
-    return one, other
-
-
-def _over_item(expression: Expression, base: int) -> Expression:
-    return shift_columns(expression, lambda index: index - base)
 
 
 def _sampled(sample: Sample | None, window: int | None, width: int) -> RowEstimate:

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from seine.algebra.expressions import Expression, columns_of, conjunction, conjuncts
+from seine.algebra.plan import Lookup, Plan, Scan, walk
 from seine.evaluate.evaluate import evaluate, truth
 from seine.optimizer.column_statistics import ColumnStatistics, describe_column
 from seine.optimizer.guesses import guess
@@ -61,6 +62,12 @@ class Estimates:
         """How many rows have been seen; None if nothing is known."""
         sample = self.samples.get(stream)
         return sample.seen if sample is not None else None
+
+    def knows(self, plan: Plan) -> bool:
+        """Whether anything is known of the data that a plan reads."""
+        leaves = (part for part in walk(plan) if isinstance(part, Scan | Lookup))
+        names = (part.stream.name if isinstance(part, Scan) else part.relation.name for part in leaves)
+        return any(name in self.samples for name in names)
 
     def column(self, stream: str, index: int) -> ColumnStatistics:
         """The statistics of one column, computed when first asked for."""

@@ -16,8 +16,9 @@ from math import prod
 from seine.algebra.expressions import Expression
 from seine.algebra.plan import Scan, walk
 from seine.optimizer.block import Block
-from seine.optimizer.cardinality import condition_selectivity, equality, rows_of
+from seine.optimizer.cardinality import condition_selectivity, key_selectivity, rows_of
 from seine.optimizer.estimates import Estimates
+from seine.optimizer.item_equalities import item_equalities
 from seine.optimizer.rules.order_joins import choose_order
 
 MOST_ITEMS_ENUMERATED = 8  # up to so many items every order is considered
@@ -30,16 +31,22 @@ Items = frozenset[int]
 def order(block: Block, estimates: Estimates | None) -> list[int]:
     """The numbers of a block's items in the order in which to join them.
 
-    A stream begins, if there is one. Of orders that cost the same the first by number is chosen. To
-    compare the orders of a very large block would take too long.
+    A stream begins, if there is one. Of orders that cost the same the first by number is chosen, so two items
+    need no costs. To compare the orders of a very large block would take too long.
     """
-    large = len(block.items) > MOST_ITEMS or len(block.conditions) > MOST_CONDITIONS
-    if estimates is None or len(block.items) < 2 or large:
+    if len(block.items) <= 2 or (costs := join_costs(block, estimates)) is None:
         return choose_order(block)
-    costs = JoinCosts(block, estimates)
     first = [number for number, stream in enumerate(costs.streams) if stream] or list(range(len(block.items)))
     search = _cheapest if len(block.items) <= MOST_ITEMS_ENUMERATED else _greedy
     return search(costs.step, first, len(block.items))
+
+
+def join_costs(block: Block, estimates: Estimates | None) -> JoinCosts | None:
+    """What the joins of a block cost; None if nothing is known of its data, or it is very large."""
+    large = len(block.items) > MOST_ITEMS or len(block.conditions) > MOST_CONDITIONS
+    if estimates is None or large or not any(map(estimates.knows, block.items)):
+        return None
+    return JoinCosts(block, estimates)
 
 
 class JoinCosts:
@@ -50,12 +57,20 @@ class JoinCosts:
         estimated = [rows_of(item, estimates) for item in block.items]
         self._rows = [max(item.rows, 1.0) for item in estimated]
         numbers = range(len(block.conditions))
-        self._shares = [max(condition_selectivity(block, number, estimated), _RAREST) for number in numbers]
-        self._sides = [equality(block, number) for number in numbers]
+        equalities = item_equalities(block)
+        self._sides = [equalities.sides.get(number) for number in numbers]
+
+        def share(number: int) -> float:
+            sides = self._sides[number]
+            if sides is not None:
+                return key_selectivity(sides, estimated)
+            return 1.0 if number in equalities.implied else condition_selectivity(block, number, estimated)
+
+        self._shares = [max(share(number), _RAREST) for number in numbers]
         self._reads = block.reads
         # The most selective first: of equalities in a ring the last one adds nothing.
         self._order = sorted(numbers, key=lambda number: (self._shares[number], number))
-        self._known: dict[tuple[Items, bool], float] = {}
+        self._known: dict[tuple[Items, bool, frozenset[int]], float] = {}
 
     def total(self, sequence: list[int]) -> float:
         """What a whole order costs."""
@@ -67,11 +82,11 @@ class JoinCosts:
         held = self.rows(joined) + self._rows[number] if self.streams[number] else 0.0
         return self.pairs(joined, number) + held
 
-    def pairs(self, joined: Items, number: int) -> float:
-        """The pairs that meet when one more item is joined."""
-        equal = self._share(joined | {number}, all_conditions=False)
+    def pairs(self, joined: Items, number: int, but: frozenset[int] = frozenset()) -> float:
+        """The pairs that meet when one more item is joined by all equalities, `but` for some conditions."""
+        equal = self._share(joined | {number}, all_conditions=False, but=but)
         meeting = self.rows(joined) * self._rows[number] * equal
-        return meeting / self._share(joined, all_conditions=False)
+        return meeting / self._share(joined, all_conditions=False, but=but)
 
     def rows(self, items: Items) -> float:
         """How many combinations of some items satisfy all conditions on them."""
@@ -80,18 +95,18 @@ class JoinCosts:
     def _base(self, items: Items) -> float:
         return prod(self._rows[item] for item in sorted(items))
 
-    def _share(self, items: Items, *, all_conditions: bool) -> float:
-        key = (items, all_conditions)
+    def _share(self, items: Items, *, all_conditions: bool, but: frozenset[int] = frozenset()) -> float:
+        key = (items, all_conditions, but)
         if key not in self._known:
-            self._known[key] = self._compute_share(items, all_conditions)
+            self._known[key] = self._compute_share(items, all_conditions, but)
         return self._known[key]
 
-    def _compute_share(self, items: Items, all_conditions: bool) -> float:
+    def _compute_share(self, items: Items, all_conditions: bool, but: frozenset[int]) -> float:
         groups = _Groups()
         share = 1.0
         for number in self._order:
             sides = self._sides[number]
-            if not self._reads[number] <= items:
+            if number in but or not self._reads[number] <= items:
                 continue
             if sides is None:
                 share *= self._shares[number] if all_conditions else 1.0

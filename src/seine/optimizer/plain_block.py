@@ -96,7 +96,7 @@ def _order(
     """The numbers of the items in the order in which they are joined."""
     if len(items) == 1:
         return [0]
-    if estimates is None:
+    if estimates is None or len(items) == 2:
         return choose_order(Block(tuple(items), tuple(common), ()))
     selected = []
     for number, (item, (scan, young)) in enumerate(zip(items, scans, strict=True)):

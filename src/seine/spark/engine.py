@@ -31,7 +31,9 @@ from seine.intake.journal import file_name
 from seine.network.network import build_network
 from seine.network.show.explain import explain_text
 from seine.run import Options, Run
+from seine.runtime.folder.sampling import MOST_SAMPLED
 from seine.runtime.output.outlets import Folder
+from seine.runtime.source_samples import source_estimates
 from seine.safety.read_statements import read_statements
 from seine.scratch_folder import scratch_folder
 from seine.spark.landing import fields_of, folded, land_whole
@@ -141,7 +143,8 @@ class Engine:
 
     def explain(self) -> str:
         """The shared network as text."""
-        network = build_network(self._declared.queries.values())
+        estimates = source_estimates(self._declared.tables, MOST_SAMPLED)
+        network = build_network(self._declared.queries.values(), estimates=estimates)
         return explain_text(network, self._declared.streams, relations=self._declared.relations)
 
     def start(

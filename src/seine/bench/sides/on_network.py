@@ -112,6 +112,7 @@ def run_with(
                 checkpoint=os.path.join(work, "state"),
                 batch_rows=stretch.batch_rows,
                 progress=progress,
+                sample=0,  # what is known of the data is what is compared
                 estimates=estimates,
             ),
         )

@@ -48,11 +48,16 @@ def optimum(sizes: Sequence[tuple[int, int, int]]) -> Table:
 
 
 def _spent(name: str, memory: int, tuples: int) -> float:
-    streams = [_keyed(seed, tuples // 2, memory) for seed in (1, 2)]
+    streams = keyed_streams(tuples, memory)
     shedder = Shedder(Shedding(name), memory // 2, 2)
     began = time.process_time()
     shedder.step(streams)
     return time.process_time() - began
+
+
+def keyed_streams(tuples: int, memory: int) -> list[Arrivals]:
+    """Two streams that are joined directly, with so many tuples together."""
+    return [_keyed(seed, tuples // 2, memory) for seed in (1, 2)]
 
 
 def _keyed(seed: int, length: int, memory: int) -> Arrivals:

@@ -96,6 +96,18 @@ def make(name: str, seed: int, length: int, life: int, facts: int) -> tuple[Arri
     return _arrivals(left, pairs // KEYS, life), _arrivals(right, pairs % KEYS, life)
 
 
+def make_three(seed: int, length: int, life: int, facts: int) -> list[Arrivals]:
+    """Three streams joined by one relation: the paper's two, and one more like its second."""
+    draw = np.random.default_rng(seed)
+    left, right = paper(draw, length)
+    keys = draw.integers(0, KEYS, length)
+    third = Drawn(right.ts, keys, _rarity(keys))
+    columns = draw.integers(0, KEYS, (3, facts))
+    return [
+        _arrivals(drawn, column, life) for drawn, column in zip((left, right, third), columns, strict=True)
+    ]
+
+
 def _arrivals(drawn: Drawn, column: IntArray, life: int) -> Arrivals:
     order = np.argsort(column, kind="stable")
     low, high = (np.searchsorted(column[order], drawn.keys, side) for side in ("left", "right"))

@@ -1,15 +1,19 @@
 """Join ordering with sharing: the order of a block's joins, and which of them the network has already.
 
 Matching the plan takes the order that is best for the query alone and looks which of its joins exist.
-Selecting by sharing looks for the order of which most joins exist already; with estimates of the data
-the one of these two is taken that adds less work.
+Selecting by sharing looks for the order of which most joins exist already. With estimates of the data every
+such beginning is completed as cheaply as can be, and the order is taken that adds least work: an existing
+join costs its size, the pairs from which the rest of the query is still to be computed; a new one also the
+rows that it holds.
 
-Cites: ARGUS 5.2 (match-plan, sharing-selection), 4 (join sharing)
+Cites: ARGUS 5.2 (match-plan, sharing-selection, the cost of a sharable node), 4 (join sharing)
+Differs: the paper shares whenever it can, and compares sharable nodes alone; here a plan of new joins wins
+    where all existing ones would cost more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from seine.algebra.expressions import Expression, Renumbering
@@ -25,6 +29,8 @@ from seine.optimizer.join_orders import JoinCosts
 
 MOST_SEARCHED = 6  # items of a block for which every order is tried
 _MOST_CONTINUED = 16  # sequences of existing joins of one length, of larger blocks
+_ROUNDING = 1e-9  # costs that differ by no more are the same
+_MOST_COMPLETED = 4  # sequences of existing joins of one length that are completed to compare their costs
 
 
 @dataclass(frozen=True)
@@ -34,6 +40,9 @@ class JoinStep:
     item: int
     keys: JoinKeys
     existing: int | None
+
+
+Beginning = tuple[int, tuple[JoinStep, ...]]  # the first item, and existing joins
 
 
 @dataclass(frozen=True)
@@ -48,21 +57,27 @@ class Order:
         return (self.first, *(step.item for step in self.steps))
 
 
-Beginning = tuple[int, tuple[JoinStep, ...]]  # the first item, and existing joins
-
-
 class JoinOrderSearch:
     """The search for the order of one block's joins."""
 
     def __init__(
-        self, block: Block, bases: Sequence[ItemRows], site: NodeMemo, owner: str, minimal: bool = False
+        self,
+        block: Block,
+        bases: Sequence[ItemRows],
+        site: NodeMemo,
+        owner: str,
+        minimal: bool = False,
+        costs: Callable[[], JoinCosts | None] = lambda: None,
     ) -> None:
-        """`minimal`: what reads the rows is found by the fewest conditions with the same meaning."""
+        """`minimal`: what reads the rows is found by the fewest conditions with the same meaning. `costs` are
+        asked for where there is a choice; None if nothing is known of the data.
+        """
         self._block = block
         self._minimal = minimal
         self._bases = bases
         self._site = site
         self._owner = owner
+        self._costs = costs
         self._keys_of_block = BlockKeys(block, bases)
 
     def offsets(self, items: Sequence[int]) -> dict[int, int]:
@@ -130,23 +145,64 @@ class JoinOrderSearch:
         rest = [item for item in range(len(self._bases)) if item not in items]
         return self._extended(items[0], steps, rest)
 
-    def by_cost(self, costs: JoinCosts) -> Order:
-        """Of the order by sharing and that of the plan, the one that adds less to what is done already."""
-        return min(self.by_sharing(), self.by_plan(), key=lambda order: self._added(order, costs))
+    def by_cost(self) -> Order:
+        """The order that adds least to what is done already; by sharing if nothing is known of the data.
 
-    def _added(self, order: Order, costs: JoinCosts) -> float:
-        """What an order adds: new joins hold rows; all have to look at the pairs of this query."""
-        joined, total = frozenset((order.first,)), 0.0
-        for step in order.steps:
-            cost = costs.step if step.existing is None else costs.pairs
-            total += cost(joined, step.item)
-            joined |= {step.item}
-        return total
+        An order of which every join exists adds nothing: a query equal to one that runs is found whole.
+        """
+        shared = self.by_sharing()
+        if all(step.existing is not None for step in shared.steps) or (costs := self._costs()) is None:
+            return shared
+        begun = [self._completed(*beginning, costs) for beginning in self._cheapest_beginnings(costs)]
+        orders = [shared, self.by_plan(), *begun]
+        added = [self._added(order.first, order.steps, costs) for order in orders]
+        least = min(added) * (1 + _ROUNDING)
+        return next(order for order, cost in zip(orders, added, strict=True) if cost <= least)
+
+    def _cheapest_beginnings(self, costs: JoinCosts) -> Iterator[Beginning]:
+        """Of the sequences of existing joins of each length, none among them, the few that cost least."""
+        lengths: dict[int, list[tuple[float, int, Beginning]]] = {}
+        for number, beginning in enumerate(self._all_beginnings()):
+            same = lengths.setdefault(len(beginning[1]), [])
+            same.append((self._added(*beginning, costs), number, beginning))
+        for same in lengths.values():
+            yield from (one for _, _, one in sorted(same, key=lambda one: one[:2])[:_MOST_COMPLETED])
+
+    def _completed(self, first: int, steps: tuple[JoinStep, ...], costs: JoinCosts) -> Order:
+        """An order with this beginning: again and again the join that costs least, existing or new."""
+        while len(steps) + 1 < len(self._bases):
+            items = (first, *(step.item for step in steps))
+            spot = steps[-1].existing if steps else self._bases[first].node
+            rest = [item for item in range(len(self._bases)) if item not in items]
+            choices = [self._step(spot, items, item) for item in rest]
+            steps = (*steps, min(choices, key=lambda step: self._cost(first, steps, step, costs)))
+        return Order(first, steps)
+
+    def _added(self, first: int, steps: tuple[JoinStep, ...], costs: JoinCosts) -> float:
+        """What joins add to what is done already: existing ones beneath other existing ones nothing."""
+        existing = sum(step.existing is not None for step in steps)
+        counted = [*enumerate(steps)][max(existing - 1, 0) :]
+        return sum(self._cost(first, steps[:place], step, costs) for place, step in counted)
+
+    def _cost(self, first: int, before: Sequence[JoinStep], step: JoinStep, costs: JoinCosts) -> float:
+        """What a join adds: all of its pairs have to be looked at, and a new one holds rows."""
+        joined = frozenset((first, *(one.item for one in before)))
+        if step.existing is None:
+            return costs.step(joined, step.item)
+        return costs.pairs(joined, step.item, self._undecided(first, before, step))
+
+    def _undecided(self, first: int, before: Sequence[JoinStep], step: JoinStep) -> frozenset[int]:
+        """The equalities of a block that could be keys of a join, and are asked of its pairs instead."""
+        items, keys = (first, *(one.item for one in before)), [one.keys for one in before]
+        all_keys = self._keys(items, step.item)
+        if len(all_keys.left) == len(step.keys.left):
+            return frozenset()
+        return frozenset(self.decided([*keys, all_keys])) - frozenset(self.decided([*keys, step.keys]))
 
     def by_sharing(self) -> Order:
         """The order of which most joins exist; of these the oldest: a query finds what an equal one used."""
         best: Beginning = (0, ())
-        for first, steps in self._all_standing() if len(self._bases) <= MOST_SEARCHED else self._beam():
+        for first, steps in self._all_beginnings():
             if self._is_better(first, steps, *best):
                 best = (first, steps)
         first, steps = best
@@ -167,6 +223,10 @@ class JoinOrderSearch:
             one.item == two.item for one, two in zip(steps[1:], ahead[1:], strict=True)
         )
         return turned and self._text((first, best)) < self._text((best, first))
+
+    def _all_beginnings(self) -> Iterator[Beginning]:
+        """Sequences of existing joins: every one, or of a large block the best."""
+        return self._all_standing() if len(self._bases) <= MOST_SEARCHED else self._beam()
 
     def _all_standing(self) -> Iterator[Beginning]:
         """Every sequence of existing joins, whatever it begins with."""
@@ -247,10 +307,12 @@ class JoinOrderSearch:
         return self._standing_join(spot, right, items, item) or JoinStep(item, keys, None)
 
     def _standing_join(self, spot: int, right: int, items: tuple[int, ...], item: int) -> JoinStep | None:
-        """The existing join of these with an item that has most of the keys, and no others."""
+        """The existing join of these with an item that has most of the keys, and no others; of several such
+        the smallest, where that is known.
+        """
         pairs = self._keys_of_block.all_of(items, item)
         varying = any(not meaning.fixed for meaning in pairs.values())
-        best: JoinStep | None = None
+        standing: list[JoinStep] = []
         for node, _ in self._site.family(join_family(spot, right).key):
             assert isinstance(node, JoinNode)
             have = [*zip(node.ports[0].key, node.ports[1].key, strict=True)]
@@ -258,9 +320,17 @@ class JoinOrderSearch:
                 continue
             if varying and all(pairs[pair].fixed for pair in have):
                 continue
-            if best is None or len(have) > len(best.keys.left):
-                best = JoinStep(item, keys_of(have, pairs), node.id)
-        return best
+            standing.append(JoinStep(item, keys_of(have, pairs), node.id))
+        most = max((len(step.keys.left) for step in standing), default=0)
+        return self._smallest(items, [step for step in standing if len(step.keys.left) == most])
+
+    def _smallest(self, items: tuple[int, ...], standing: Sequence[JoinStep]) -> JoinStep | None:
+        """Of existing joins of the same items the one with the fewest pairs; the first if that is unknown."""
+        costs = self._costs() if len(standing) > 1 else None
+        if costs is None:
+            return standing[0] if standing else None
+        before = [JoinStep(item, self._keys(items[:place], item), None) for place, item in enumerate(items)]
+        return min(standing, key=lambda step: self._cost(items[0], before[1:], step, costs))
 
     def _standing_lookup(self, spot: int, relation: str | None, keys: JoinKeys) -> int | None:
         assert relation is not None

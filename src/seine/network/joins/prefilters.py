@@ -43,4 +43,6 @@ class Prefilters:
         whole = conjunction(list(conditions))
         if self._estimates is None or whole is None or not isinstance(node, SourceNode):
             return True
+        if node.stream not in self._estimates.samples:
+            return True
         return self._estimates.selectivity(node.stream, whole) <= self._strategy.materialise

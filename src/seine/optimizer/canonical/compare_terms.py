@@ -12,6 +12,7 @@ from seine.algebra.functions import common_type, resolve_cast
 from seine.algebra.linear_names import coefficients_of, linear_name
 from seine.algebra.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, TIMESTAMP, Kind, Type
 from seine.optimizer.canonical.atoms import Atom, Clause
+from seine.optimizer.canonical.calendar_steps import CalendarStep, calendar_step
 from seine.optimizer.canonical.exact_numbers import (
     MICROS_PER_DAY,
     Number,
@@ -183,20 +184,52 @@ def _compare_terms(op: str, form: LinearForm, used: list[Expression]) -> Formula
 
 
 def _unfolded(base: Expression, formula: Formula | None) -> Formula | None:
-    """Rewrite a bound of an absolute value, or of the date of a timestamp, as bounds of the argument."""
-    if not (formula and formula[0][0] and isinstance(base, Call) and base.name in ("abs", "cast")):
+    """Rewrite a bound of an absolute value, of the date of a timestamp or of a step of the calendar as bounds
+    of the argument.
+    """
+    if not (formula and formula[0][0] and isinstance(base, Call)):
         return formula
-    atom, inner = formula[0][0][0], base.args[0]
-    if atom.op not in ("ge", "le", "eq") or atom.constant is None:
+    atom, number = formula[0][0][0], None
+    if atom.op in ("ge", "le", "eq", "ne") and atom.constant is not None:
+        number = number_of(atom.constant)
+    if number is None or (atom.op == "ne" and base.name in ("abs", "cast")):
         return formula
-    number = number_of(atom.constant)
     if base.name == "abs":
-        return _absolute(atom.op, inner, number)
-    if (inner.type, base.type) != (TIMESTAMP, DATE):
-        return formula
-    first, last = number * MICROS_PER_DAY, (number + 1) * MICROS_PER_DAY - 1
-    ends = [("ge", first)] * (atom.op != "le") + [("le", last)] * (atom.op != "ge")
+        return _absolute(atom.op, base.args[0], number)
+    if base.name == "cast":
+        return _date(atom.op, base, number) or formula
+    step_ = calendar_step(base, int(number))
+    return formula if step_ is None else _stepped(atom.op, step_)
+
+
+def _date(op: str, cast: Call, day: Number) -> Formula | None:
+    """The formula of the date of a timestamp compared with a day; None of any other cast."""
+    inner = cast.args[0]
+    if (inner.type, cast.type) != (TIMESTAMP, DATE):
+        return None
+    first, last = day * MICROS_PER_DAY, (day + 1) * MICROS_PER_DAY - 1
+    ends = [("ge", first)] * (op != "le") + [("le", last)] * (op != "ge")
     return [part for op, end in ends for part in compare(op, inner, literal_of(end, TIMESTAMP))]
+
+
+def _stepped(op: str, step_: CalendarStep) -> Formula:
+    """The formula of a step function compared with a value: bounds of its argument."""
+    x, least, greatest = step_
+    if op == "ge" or op == "le":
+        return _within_type(op, x, least if op == "ge" else greatest)
+    if least > greatest:
+        return FALSE if op == "eq" else defined(x)
+    if op == "eq":
+        return [*_within_type("ge", x, least), *_within_type("le", x, greatest)]
+    return either([_within_type("le", x, least - 1), _within_type("ge", x, greatest + 1)])
+
+
+def _within_type(op: str, x: Expression, end: Number) -> Formula:
+    """The formula of a bound, which may be beyond all values of the type."""
+    low, high = bounds(x.type)
+    if end < low or end > high:
+        return defined(x) if (op == "ge") == (end < low) else FALSE
+    return compare(op, x, literal_of(end, x.type))
 
 
 def _absolute(op: str, inner: Expression, number: Number) -> Formula:

@@ -141,6 +141,10 @@ class Versions:
         base, changes = self._history(number, self._read(number))
         return Network.of(self._whole_network(base), strategy, changes)
 
+    def first(self) -> int:
+        """The oldest version that is kept."""
+        return min(map(int, os.listdir(self._folder)))
+
     def _history(
         self, number: int, record: VersionRecord, known: int | None = None
     ) -> tuple[VersionRecord | None, list[NetworkChange]]:

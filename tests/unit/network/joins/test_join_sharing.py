@@ -196,3 +196,62 @@ def test_a_standing_join_of_very_many_pairs_is_not_worth_using() -> None:
         added = network.add(Query("q", block({"a": a, "b": b, "c": c}, links)))
         depths.append(len([i for i in added.added if isinstance(network.nodes[i], JoinNode)]))
     assert depths == [1, 2]
+
+
+def known(rows: int = 200) -> Estimates:
+    """Streams whose keys k are all the same, and whose x are all different."""
+    columns = {"c0": [7] * rows, "c1": list(range(rows)), "c2": list(range(rows))}
+    return Estimates({name: Sample(pa.record_batch(columns), float(rows), 1e9) for name in "abc"})
+
+
+@pytest.mark.parametrize(("estimates", "shared"), [(None, "ab"), (known(), "bc")], ids=["unknown", "known"])
+def test_of_the_joins_that_stand_the_smallest_is_shared(estimates: Estimates | None, shared: str) -> None:
+    """Without statistics the oldest: of both orders one join stands already."""
+    links: list[Link] = [("a", K, "b", K), ("b", X, "c", X)]
+    network = Network()
+    network.add(Query("ab", block({"a": a, "b": b}, links[:1])))
+    network.add(Query("bc", block({"b": b, "c": c}, links[1:])))
+    network.estimates = estimates
+    network.add(Query("abc", block({"a": a, "b": b, "c": c}, links)))
+    assert len(joins(network)) == 3
+    (sharing,) = [users[0] for join in joins(network) if "abc" in (users := network.users(join.id))[1:]]
+    assert sharing == shared
+
+
+@pytest.mark.parametrize(("estimates", "shared"), [(None, "k"), (known(), "x")], ids=["unknown", "known"])
+def test_of_joins_on_some_of_the_keys_the_smallest_is_shared(
+    estimates: Estimates | None, shared: str
+) -> None:
+    network = Network()
+    network.add(Query("k", block({"a": a, "b": b}, [("a", K, "b", K)])))
+    network.add(Query("x", block({"a": a, "b": b}, [("a", X, "b", X)])))
+    network.estimates = estimates
+    network.add(Query("both", block({"a": a, "b": b}, [("a", K, "b", K), ("a", X, "b", X)])))
+    assert len(joins(network)) == 2
+    assert [users for join in joins(network) if "both" in (users := network.users(join.id))] == [
+        [shared, "both"]
+    ]
+
+
+def test_a_join_on_fewer_keys_costs_all_of_its_pairs() -> None:
+    """The join that stands lets all of a meet all of b, as it lacks x: to begin with c is cheaper."""
+    links: list[Link] = [("a", K, "b", K), ("a", X, "b", X), ("b", X, "c", X)]
+    network = Network()
+    network.add(Query("wide", block({"a": a, "b": b}, links[:1])))
+    network.estimates = known(2_000)
+    network.add(Query("abc", block({"a": a, "b": b, "c": c}, links)))
+    (wide, *others) = joins(network)
+    assert network.users(wide.id) == ["wide"] and len(others) == 2
+
+
+def test_with_statistics_too_a_query_that_stands_is_found_whole() -> None:
+    for seed in seed_range(15):
+        rng, network = Random(seed), Network()
+        plans = [random_block(rng) for _ in range(12)]
+        for number, plan in enumerate(plans):
+            network.estimates = known(rng.choice([3, 50, 1_000])) if rng.random() < 0.7 else None
+            network.add(Query(f"q{number}", plan))
+        network.estimates = known(400)
+        for number, plan in enumerate(plans):
+            added = [network.nodes[i].kind for i in network.add(Query(f"again{number}", plan)).added]
+            assert {*added} <= {"deliver"}, (seed, number)  # of tables that may change places
