@@ -14,18 +14,17 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from seine.intake.formats import Piece
 from seine.intake.intake_state import ParquetCursor
 from seine.intake.line_block import LineBlock
 from seine.intake.line_reader import LineReader
 from seine.intake.parquet import ParquetSlice
-from seine.intake.xml_files import XmlReader
+from seine.intake.xml_files import XmlItems, XmlReader
 
 _MOST_LOOKS = 50  # at text files
 _LOOK_BYTES = 8 * 1024  # read at each of them
@@ -36,6 +35,7 @@ _LARGE_GROUP_BYTES = 64 * 1024 * 1024  # of a row group of more bytes the beginn
 _DOCUMENT_BYTES = 1024 * 1024  # of XML files that are read
 _BOM = b"\xef\xbb\xbf"
 Item = TypeVar("Item")
+Part: TypeAlias = LineBlock | ParquetSlice | XmlItems
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Looks:
     They are `spread` over the files, or else their beginning.
     """
 
-    pieces: Sequence[Piece]
+    pieces: Sequence[Part]
     share: float
     spread: bool = True
 
@@ -133,7 +133,7 @@ def _is_large(file: pq.ParquetFile, group: int) -> bool:
 def look_at_documents(reader: XmlReader, paths: Sequence[str], most: int) -> Looks:
     """The documents of the first XML files, as the reader of their source gives them."""
     sizes = {path: os.path.getsize(path) for path in paths}
-    pieces: list[Piece] = []
+    pieces: list[Part] = []
     bytes_read: dict[str, float] = {}
     while sum(bytes_read.values()) < _DOCUMENT_BYTES and sum(piece.count for piece in pieces) < most:
         piece = reader.read(most, _DOCUMENT_BYTES, force=True)
