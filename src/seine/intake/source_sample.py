@@ -1,14 +1,14 @@
 """A bounded systematic sample of a source, for statistics before anything is read.
 
-Records are parsed as intake will parse them; what intake would refuse is left out, and so are punctuations
-and negative tuples.
+Records are parsed as intake will parse them; what intake would refuse is left out, and so are negative
+tuples; punctuations are counted.
 
 Law: the sample depends on the names and contents of the files alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,12 +28,13 @@ from seine.intake.xml_files import XmlReader
 class SourceSample:
     """Tuples of a source, c0, c1, .., how many it is estimated to have, and over which span of event time.
 
-    The span of a relation is 0.
+    The span of a relation is 0. `punctuations` are how many it is estimated to have of each scheme.
     """
 
     rows: pa.RecordBatch
     seen: float
     span: float
+    punctuations: Mapping[int, int]
 
 
 def sample_source(declared: StreamDef | RelationDef, most: int) -> SourceSample | None:
@@ -74,6 +75,10 @@ def _sample(parsed: Sequence[Parsed], looks: Looks, most: int) -> SourceSample |
     times = np.concatenate([lines.time for lines in tuples])
     span = float(times.max()) - float(times.min())
     chosen = np.linspace(0, count - 1, min(most, count)).astype(np.int64)
+    schemes, made = np.unique(np.concatenate([p.punctuations.kind for p in parsed]), return_counts=True)
     return SourceSample(
-        rows.take(pa.array(chosen)), count / looks.share, span if looks.spread else span / looks.share
+        rows.take(pa.array(chosen)),
+        count / looks.share,
+        span if looks.spread else span / looks.share,
+        dict(zip(schemes.tolist(), (made / looks.share).round().astype(np.int64).tolist(), strict=True)),
     )

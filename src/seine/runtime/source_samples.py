@@ -82,4 +82,4 @@ def _take(declared: StreamDef | RelationDef, most: int) -> Sample | None:
     if sample is None:
         return None
     rate = sample.seen / max(sample.span, 1.0) if isinstance(declared, StreamDef) else None
-    return Sample(sample.rows, sample.seen, rate)
+    return Sample(sample.rows, sample.seen, rate, sample.punctuations)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from seine.algebra.definitions import RelationDef, Source, StreamDef
+from seine.algebra.definitions import RelationDef, Scheme, Source, StreamDef
 from seine.algebra.types import BIGINT, STRING, XML, Field
 from seine.errors import SeineError
 from seine.intake import file_looks
@@ -91,6 +92,15 @@ def test_xml_by_its_first_files(tmp_path: Path) -> None:
     documents = StreamDef("s", (*FIELDS[:2], Field("doc", XML)), 1, Source(str(tmp_path), "XML"), window=10)
     sample = sampled(documents, most=5)
     assert sample.rows.num_rows == 5 and sample.seen == 20 and sample.rows.column(0).to_pylist() == [3] * 5
+
+
+@pytest.mark.parametrize("count", [100, 20_000])
+def test_punctuations_are_counted_by_scheme(tmp_path: Path, count: int) -> None:
+    lines = [json.dumps(row(n) if n % 4 else {"@punctuate": {"k": n}, "ts": n}) for n in range(count)]
+    (tmp_path / "s.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    sample = sampled(replace(stream(tmp_path / "s.jsonl"), schemes=(Scheme((2,)), Scheme((0,)))))
+    assert 0.65 * count < sample.seen < 0.85 * count
+    assert [*sample.punctuations] == [1] and 0.15 * count < sample.punctuations[1] < 0.35 * count
 
 
 def test_a_relation_has_no_time(tmp_path: Path) -> None:
