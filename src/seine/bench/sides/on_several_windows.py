@@ -46,8 +46,8 @@ def exact_combinations(streams: Sequence[Arrivals]) -> ExactCombinations:
     """
     carriers = [_carriers(stream) for stream in streams]
     tokens = sorted(set.intersection(*(set(one) for one in carriers)))
-    found = [_together(streams, [one[token] for one in carriers]) for token in tokens]
-    places = np.concatenate([np.zeros((len(streams), 0), np.int64), *found], axis=1)
+    met = [_together(streams, [one[token] for one in carriers]) for token in tokens]
+    places = np.concatenate([np.zeros((len(streams), 0), np.int64), *met], axis=1)
     importances = [stream.importance[place] for stream, place in zip(streams, places, strict=True)]
     starts = tuple(stream.ts for stream in streams)
     return ExactCombinations(tuple(places), starts, np.minimum.reduce(importances))

@@ -26,9 +26,9 @@ STEPS: dict[str, Expression] = {
 
 def random_days(rng: Random) -> list[dt.date]:
     ends = [dt.date.min, dt.date.min + DAY, dt.date.max, dt.date.max - DAY, dt.date(1969, 12, 31)]
-    some = [dt.date.fromordinal(rng.randint(1, dt.date.max.toordinal())) for _ in range(20)]
+    others = [dt.date.fromordinal(rng.randint(1, dt.date.max.toordinal())) for _ in range(20)]
     near = [dt.date(2020, rng.randint(1, 12), 1) + rng.randint(-2, 2) * DAY for _ in range(20)]
-    return [*ends, *some, *near]
+    return [*ends, *others, *near]
 
 
 def random_values(rng: Random, step: Call) -> pa.Array:
