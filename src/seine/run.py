@@ -280,7 +280,13 @@ def _enter(catalog: Catalog, declarations: Declarations, network: Network) -> No
             nodes = [StoredNode(n.id, n.kind, n.stage, n.inputs, node_to_json(n)) for n in network]
             change.save_version(network.version, added=nodes)
 
-    options_file: str | None = None  # where the secrets of sources are
+
+def _reading(declarations: Declarations, options: Options) -> SparkReading:
+    """What Spark has to read; refuses what needs a secret that is nowhere."""
+    streams = [stream for stream in declarations.streams.values() if stream.reader is not None]
+    secrets = OptionSecrets.read(options.options_file)
+    secrets.check(streams)
+    return SparkReading(streams, secrets, options.batch_rows)
 
 
 def _planned(script: Script, options: Options) -> Network:

@@ -43,7 +43,9 @@ def sample_source(declared: StreamDef | RelationDef, most: int) -> SourceSample 
     Raises what reading them would raise.
     """
     source = declared.source
-    if source is None or source.is_database or not (paths := Files(source.path).listing()):
+    if source is None or source.is_database or source.reader is not None:
+        return None
+    if not (paths := Files(source.path).listing()):
         return None
     reader, parser = _open(declared.name, source, RecordLayout.of(declared))
     try:
