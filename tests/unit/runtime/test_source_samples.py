@@ -64,13 +64,13 @@ def test_a_condition_that_nearly_all_satisfy_is_not_asked_before_a_join(tmp_path
     script = skewed(
         tmp_path, "CREATE QUERY q AS SELECT a.ts AS u FROM a, b WHERE a.k = b.k AND a.ts > 1 AND b.ts > 50;"
     )
-    asked = []
+    shapes = []
     for sample in (1_000, 0):
         run = opened(script, sample=sample)
         prefilters = [node for node in run.network if isinstance(node, PrefilterNode)]
-        asked.append(sorted(str(f.shape) for node in prefilters for f in node.filters))
+        shapes.append(sorted(str(f.shape) for node in prefilters for f in node.filters))
         run.close()
-    assert asked == [["None", "ge(#2, ?0)"], ["ge(#2, ?0)"] * 2]
+    assert shapes == [["None", "ge(#2, ?0)"], ["ge(#2, ?0)"] * 2]
 
 
 def test_a_resumed_run_keeps_its_plan_though_files_have_grown(tmp_path: Path) -> None:
