@@ -86,7 +86,7 @@ def _tables(rng: Random, appending: bool, stored: bool) -> list[SearchedTable]:
             tuple(f"t{n}" for n in range(rng.choice([0, 1, 1, 1, 2]))) or (("t0",) if i == 0 else ()),
             calendar,
             window=rng.choice([4, 8, 15] if appending else [None, 4, 8, 15]),
-            lateness=rng.choice([0, 0, 3]),
+            lateness=rng.choice([0, 0, 3, 12, 40]),
             retractable=not appending and rng.random() < 0.3,
         )
         for i in range(rng.randint(2, 4))
