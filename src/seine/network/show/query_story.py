@@ -71,6 +71,16 @@ class Story:
     def nodes(self) -> list[Node]:
         return self._network.beneath(self._query)
 
+    @cached_property
+    def _delivering(self) -> set[int]:
+        """The nodes whose rows end up in its records, or decide about them."""
+        reached: set[int] = set()
+        waiting = [node.id for node in self.nodes if node.is_delivery]
+        while waiting:
+            reached.add(waiting[-1])
+            waiting += [i for i in self._network.nodes[waiting.pop()].inputs if i not in reached]
+        return reached
+
     def headline(self) -> str:
         """How much of what it uses it shares, and what is there for it alone."""
         alone = [node for node in self.nodes if len(self._network.users(node.id)) == 1]
@@ -111,6 +121,8 @@ class Story:
 
     def _says(self, node: Node) -> Iterator[str]:
         yield from node.story(self)
+        if (node.reads_parts or node.group_width is not None) and node.id not in self._delivering:
+            yield "kept for queries of another age by the same rows, until they have come to share it"
         others = [name for name in self._network.users(node.id) if name != self._query]
         if others:
             yield f"shared with {enumerate_names(others)}: {node.reason}"

@@ -6,6 +6,7 @@ from seine.algebra.plan import Query
 from seine.frontends.script.parser import parse_script
 from seine.network.groups.kin_groups import KinGroups
 from seine.network.network import Network
+from seine.network.show.explain import story_text
 from seine.operators.group.aggregate_node import AggregateNode
 
 STREAMS = """\
@@ -16,6 +17,7 @@ COUNTS = "SELECT k, COUNT(*) AS n FROM s WHERE v > 5 GROUP BY k"
 SUMS = "SELECT k, SUM(v) AS total FROM s WHERE v > 5 GROUP BY k"
 FINE = "SELECT k, d, COUNT(*) AS n FROM s WHERE v > 5 GROUP BY k, d"
 DAYS = "SELECT d, SUM(v) AS total FROM s WHERE v > 5 GROUP BY d"
+KEPT = "kept for queries of another age"
 ALL = "SELECT COUNT(*) AS n FROM s WHERE v > 5"
 
 
@@ -41,6 +43,10 @@ class Live:
         self.network.commit()
         return moved
 
+    def story(self, name: str) -> str:
+        streams = parse_script(STREAMS, file="x.sql", folder="/data").declarations.streams
+        return story_text(self.network, streams, name)
+
     def restart(self) -> None:
         stages = self.network.stages
         self.network = Network.of(self.network.record())
@@ -63,6 +69,18 @@ def test_an_added_function_finds_the_groups_that_stand() -> None:
     assert live.state() == (1, 0, 2), "it has what the groups that stand have"
     assert live.move("q3", to="q2")
     assert live.state() == (1, 0, 1)
+
+
+def test_groups_of_joined_rows_are_extended_like_others() -> None:
+    live = Live()
+    joined = "SELECT a.k, {} FROM s a, s b WHERE a.k = b.k AND a.v > 5 GROUP BY {}"
+    live.add("q1", joined.format("COUNT(*) AS n", "a.k"))
+    live.add("q2", joined.format("b.d, SUM(b.v) AS total", "a.k, b.d"))
+    assert live.state() == (3, 1, 2)
+    assert live.move("q1", to="q2")
+    assert live.state() == (2, 1, 1)
+    live.add("q3", joined.format("MAX(b.v) AS top", "a.k"))
+    assert live.network.move(live.queries["q1"], live.births["q3"], "q3")
 
 
 def test_functions_of_groups_without_keys_are_added_too() -> None:
@@ -88,10 +106,12 @@ def test_finer_groups_find_the_coarser_ones_that_stand() -> None:
     live.add("q1", COUNTS)
     live.add("q2", FINE)
     assert live.state() == (3, 1, 2), "coarser ones of its own birth are kept for the elder"
+    assert KEPT in live.story("q2") and KEPT not in live.story("q1")
     assert live.move("q1", to="q2")
     assert live.state() == (2, 1, 1)
     live.network.remove("q1")
     assert live.move("q2", to="q2"), "it keeps them no longer"
+    assert KEPT not in live.story("q2")
     assert live.state() == (1, 0, 1)
 
 
