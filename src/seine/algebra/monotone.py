@@ -1,14 +1,39 @@
-"""Monotone expressions: non-decreasing, unbounded functions of one column, such as date_trunc."""
+"""Monotone expressions: non-decreasing, unbounded functions of one column, such as date_trunc.
+
+A bucket of time is one: as the watermark rises, no later tuple is in an earlier bucket.
+
+    date_trunc('hour', ts)   CAST(ts AS DATE)   floor(ts / 10)   10 * (ts DIV 10)   ts - ts % 60
+    date_format(ts, 'yyyy-MM-dd HH')   timestamp_seconds(ts)   window(ts, '10 minutes').start
+"""
 
 from __future__ import annotations
 
+from seine.algebra.event_windows import window_of
 from seine.algebra.expressions import Call, Column, Expression, Literal
+from seine.algebra.functions.polymorphic import pattern_tokens
 from seine.algebra.types import Kind
 
 _MONOTONE_FUNCTIONS = frozenset(
-    {"floor", "ceil", "year", "unix_seconds", "unix_millis", "unix_micros", "unix_date"}
+    {
+        "floor",
+        "ceil",
+        "round",
+        "bround",
+        "year",
+        "last_day",
+        "unix_seconds",
+        "unix_millis",
+        "unix_micros",
+        "unix_date",
+        "timestamp_seconds",
+        "timestamp_millis",
+        "timestamp_micros",
+        "date_from_unix_date",
+    }
 )
 _ORDERED_KINDS = (Kind.BIGINT, Kind.DOUBLE, Kind.DECIMAL, Kind.DATE, Kind.TIMESTAMP)
+# the fields of a date pattern whose texts sort like the times, from the most significant on
+_SORTED_FIELDS = ("yyyy", "MM", "dd", "HH", "mm", "ss")
 
 
 def monotone_in(expression: Expression) -> int | None:
@@ -23,17 +48,47 @@ def monotone_in(expression: Expression) -> int | None:
         case Column(index, _):
             return index
         case Call("cast", (inner,), target):
-            ordered = target.kind in _ORDERED_KINDS and inner.type.kind in _ORDERED_KINDS
+            ordered = target.kind in _ORDERED_KINDS and inner.type.kind in (*_ORDERED_KINDS, Kind.INT)
             return monotone_in(inner) if ordered else None
-        case Call("sub", (Column() as inner, Call("mod", (same, Literal(value))))) if inner == same:
-            return inner.index if isinstance(value, int) and value > 0 else None
-        case Call("add" | "sub", (inner, Literal())):
+        case Call("sub", (inner, Call("mod" | "pmod", (same, divisor)))) if inner == same:
+            return monotone_in(inner) if _is_positive(divisor) and inner.type.is_integer else None
+        case Call("add" | "sub", (inner, Literal())) | Call("add", (Literal(), inner)):
             return monotone_in(inner)
-        case Call("mul" | "div" | "int_div", (inner, Literal(value))):
-            number = isinstance(value, int | float) and not isinstance(value, bool)
-            return monotone_in(inner) if number and value > 0 else None
-        case Call("date_trunc", (Literal(), inner)):
+        case Call("mul" | "div" | "int_div", (inner, factor)) if _is_positive(factor):
             return monotone_in(inner)
-        case Call(name, (inner,)) if name in _MONOTONE_FUNCTIONS:
+        case Call("mul", (factor, inner)) if _is_positive(factor):
             return monotone_in(inner)
-    return None
+        case Call("date_trunc", (Literal(), inner)) | Call(
+            "trunc" | "date_add" | "date_sub", (inner, Literal())
+        ):
+            return monotone_in(inner)
+        case Call("date_format", (inner, Literal(pattern))) if sorts(pattern):
+            return monotone_in(inner)
+        case Call(name, (inner, *scale)) if name in _MONOTONE_FUNCTIONS and _are_constant(scale):
+            return monotone_in(inner) if inner.type.kind is not Kind.STRING else None
+    window = window_of(expression)
+    return monotone_in(window.time) if window is not None and not window.is_hopping else None
+
+
+def sorts(pattern: object) -> bool:
+    """Whether the texts of a date pattern sort like the times that they are of.
+
+    >>> sorts("yyyy-MM-dd HH:mm"), sorts("dd.MM.yyyy"), sorts("yyyy-dd")
+    (True, False, False)
+    """
+    tokens = pattern_tokens(pattern) if isinstance(pattern, str) else None
+    fields = [text for is_field, text in tokens or () if is_field]
+    return bool(fields) and (*fields,) == _SORTED_FIELDS[: len(fields)]
+
+
+def _is_positive(expression: Expression) -> bool:
+    match expression:
+        case Literal(value):
+            return not isinstance(value, bool | str | None) and value > 0
+        case Call("cast", (inner,)):
+            return _is_positive(inner)
+    return False
+
+
+def _are_constant(expressions: list[Expression]) -> bool:
+    return all(isinstance(expression, Literal) for expression in expressions)

@@ -43,10 +43,19 @@ def _check_columns(expression: Expression, width: int) -> None:
 
 @dataclass(frozen=True)
 class Scan(Plan):
-    """The tuples of a stream. `alias` only names it in messages."""
+    """The tuples of a stream. `alias` only names it in messages.
+
+    `life` is the window that the query gives them, narrower than the stream's: FROM bid b WINDOW 10.
+    """
 
     stream: StreamDef
     alias: str
+    life: int | None = None
+
+    @property
+    def window(self) -> int | None:
+        """How long a tuple lives here; None: for ever."""
+        return self.stream.window if self.life is None else self.life
 
     @cached_property
     def schema(self) -> tuple[Field, ...]:

@@ -221,8 +221,9 @@ def _lines(plan: Plan, depth: int) -> list[str]:
 def _headline(plan: Plan) -> str:
     names = distinct_names([field.name for child in plan.inputs for field in child.schema])
     match plan:
-        case Scan(stream, alias):
-            return f"Scan {column_name(stream.name)} AS {column_name(alias)}"
+        case Scan(stream, alias, life):
+            narrowed = "" if life is None else f" WINDOW {life}"
+            return f"Scan {column_name(stream.name)} AS {column_name(alias)}{narrowed}"
         case Lookup(relation, alias):
             return f"Lookup {column_name(relation.name)} AS {column_name(alias)}"
         case Select(_, predicate):

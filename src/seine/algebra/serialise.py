@@ -53,7 +53,7 @@ def plan_from_json(form: JsonObject, graphs: SchemaGraphs | None = None) -> Plan
     inputs = [plan_from_json(child) for child in form.get("inputs", ())]
     match form["op"]:
         case "scan":
-            return Scan(stream_from_json(form["stream"]), form["alias"])
+            return Scan(stream_from_json(form["stream"]), form["alias"], form.get("life"))
         case "lookup":
             return Lookup(relation_from_json(form["relation"]), form["alias"])
         case "select":
@@ -79,8 +79,9 @@ def plan_from_json(form: JsonObject, graphs: SchemaGraphs | None = None) -> Plan
 
 def _fields_of_node_to_json(plan: Plan) -> JsonObject:
     match plan:
-        case Scan(stream, alias):
-            return {"stream": stream_to_json(stream), "alias": alias}
+        case Scan(stream, alias, life):
+            narrowed = {} if life is None else {"life": life}
+            return {"stream": stream_to_json(stream), "alias": alias, **narrowed}
         case Lookup(relation, alias):
             return {"relation": relation_to_json(relation), "alias": alias}
         case Select(_, predicate):

@@ -19,7 +19,16 @@ from seine.algebra.expressions import Call, Column, Expression, Literal, Paramet
 from seine.algebra.linear_names import WEIGHTED
 from seine.algebra.types import Kind
 from seine.evaluate import tree_expressions
-from seine.evaluate.kernels import casts, dates, logic, mathematics, numeric, strings, xpath_functions
+from seine.evaluate.kernels import (
+    casts,
+    dates,
+    logic,
+    mathematics,
+    numeric,
+    strings,
+    window_bounds,
+    xpath_functions,
+)
 from seine.evaluate.kernels.datum import Datum, Kernel, as_array
 from seine.evaluate.linear_sums import linear_kernel, weighted_sum
 
@@ -39,6 +48,7 @@ KERNELS: dict[str, Kernel] = _Kernels(
         **mathematics.KERNELS,
         **strings.KERNELS,
         **dates.KERNELS,
+        **window_bounds.KERNELS,
         **xpath_functions.KERNELS,
         **tree_expressions.KERNELS,
         WEIGHTED: weighted_sum,

@@ -13,7 +13,9 @@ from functools import cache, cached_property, partial
 
 from seine.algebra.definitions import StreamDef
 from seine.algebra.document_plan import DocumentQuery
-from seine.algebra.expressions import Column, Expression, Literal, columns_of
+from seine.algebra.event_windows import UNTIL, session_of
+from seine.algebra.expressions import Call, Column, Expression, Literal, columns_of
+from seine.algebra.functions import resolve_call
 from seine.algebra.memory_limit import star_limit
 from seine.algebra.plan import Aggregate, Distinct, Except, Lookup, Plan, Query, Scan, UnionAll
 from seine.algebra.search_plan import Search
@@ -26,6 +28,7 @@ from seine.network.groups.final_results import place_final, refuse_no_groups, wi
 from seine.network.groups.group_purging import release
 from seine.network.groups.kin_groups import KinGroups
 from seine.network.groups.pipeline_breakers import BreakerRows, PipelineBreakers
+from seine.network.groups.session_placing import place_session_groups
 from seine.network.groups.set_operands import in_canonical_order, rows_as_set, with_ordered_columns
 from seine.network.groups.vertical_expansion import Place, Regrouping, RegroupLimits, WantedGrouping
 from seine.network.joins.chosen_schemes import fewest_schemes
@@ -57,6 +60,7 @@ from seine.optimizer.canonical.simplify import simplify
 from seine.optimizer.equalities import with_representatives
 from seine.optimizer.estimates import Estimates
 from seine.optimizer.join_orders import JoinCosts, join_costs
+from seine.optimizer.own_windows import own_ends
 from seine.safety.plans.joined_streams import JoinedStreams
 from seine.safety.plans.safe_plans import MOST_ITEMS_ENUMERATED
 from seine.safety.states.final_groups import GroupedBlock, groupings_of
@@ -101,7 +105,7 @@ class Builder:
         self.regrouping = Regrouping(grouping, limits, estimates)
         self._prefilters = Prefilters(self._placer, strategy, estimates)
         self._joins = JoinPlacer(self._placer, self._prefilters, query, strategy)
-        self._breakers = PipelineBreakers(grouping, self.regrouping, kin)
+        self._breakers = PipelineBreakers(grouping, self.regrouping, strategy.panes, kin)
         self._memory = star_limit(query)
         self.joined: list[Nested] = []  # the streams of blocks that punctuations free, as they are joined
 
@@ -216,10 +220,14 @@ class Builder:
         groups = Aggregate(plan, columns, (), tuple(field.name for field in plan.schema))
         return self._aggregate(groups, rows[0], alone)
 
-    def _aggregate(self, plan: Aggregate, rows: BlockRows, expandable: bool) -> BreakerRows:
+    def _aggregate(
+        self, plan: Aggregate, rows: BlockRows, expandable: bool, final: bool = False
+    ) -> BreakerRows:
         """The groups of some rows, which end or last for ever."""
         lasting = all(grouping.lasts for grouping in self._groupings(plan))
-        return self._breakers.aggregate(plan, rows, expandable=expandable, lasting=lasting)
+        if any(session_of(key) is not None for key in plan.keys):
+            return place_session_groups(self._breakers, plan, rows, expandable=expandable, lasting=lasting)
+        return self._breakers.aggregate(plan, rows, expandable=expandable, lasting=lasting, final=final)
 
     def _union(self, branches: list[BlockRows]) -> BreakerRows:
         """The distinct rows of several branches."""
@@ -256,9 +264,10 @@ class Builder:
         """The groups of an aggregate or DISTINCT, each once."""
         groupings = self._groupings(plan)
         if isinstance(plan, Aggregate):
-            more, rows = with_arrival(plan, self._rows(plan.input), groupings[0])
+            more = with_arrival(plan, groupings)
             # When a group got its result must not depend on what others ask of it.
-            breaker = self._released(plan, self._aggregate(more, rows, False))
+            grouped = self._aggregate(more, self._rows(more.input), False, final=more is not plan)
+            breaker = self._released(plan, grouped)
         else:
             assert isinstance(plan, Distinct)
             branches = self._branches(plan.input)
@@ -317,12 +326,22 @@ class Builder:
         keys = [*(top.keys if top else ()), *(step.keys for step in order.steps)]
         equal = [*map(move, joining.equalities(keys))]
         exact, checks = conditions.fewest(decided, equal) if minimal else conditions.exact(decided)
-        above = [*outputs, *exact, *checks]
+        ends = [*map(move, own_ends(block.items, block.offsets))]
+        above = [*outputs, *exact, *checks, *ends]
         needed = self._need_columns(joins, order.steps, conditions, above)
         if growing is not None and top is not None:
             growing.need(top, needed, _columns(conditions.necessary(0, sys.maxsize)))
         last = joins[-1] if joins else top.node if top else self._first(bases[order.first])
-        return BlockRows(self._site.nodes[last.id], tuple(exact), tuple(checks), outputs)
+        rows = BlockRows(self._site.nodes[last.id], tuple(exact), tuple(checks), outputs)
+        return self._ended(rows, ends) if ends else rows
+
+    def _ended(self, rows: BlockRows, ends: Sequence[Expression]) -> BlockRows:
+        """Rows that end with the first of the query's own windows."""
+        first = ends[0] if len(ends) == 1 else resolve_call("least", list(ends))
+        until = Call(UNTIL, (first,), first.type)
+        merged = self._breakers.merge([replace(rows, outputs=(*rows.outputs, until))])
+        outputs = tuple(Column(i, merged.node.types[i]) for i in merged.columns[:-1])
+        return BlockRows(merged.node, tuple(merged.tag_condition(0)), (), outputs)
 
     def _tree(self, block: Block, streams: JoinedStreams) -> TreePlan | None:
         """How to join two by two what punctuations free, if that frees it and there are stages for it."""

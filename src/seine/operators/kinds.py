@@ -14,7 +14,9 @@ from seine.operators.group.distinct_node import DistinctNode
 from seine.operators.group.except_node import ExceptNode
 from seine.operators.group.final_node import FinalNode
 from seine.operators.group.merge_node import MergeNode
+from seine.operators.group.pane_fan_node import PaneFanNode
 from seine.operators.group.regroup_node import RegroupNode
+from seine.operators.group.session_node import SessionNode
 from seine.operators.join.derived_node import DerivedPunctuationsNode
 from seine.operators.join.join_node import JoinNode
 from seine.operators.join.lookup_node import LookupNode
@@ -46,6 +48,8 @@ KINDS = NodeKinds(
     MergeNode,
     AggregateNode,
     RegroupNode,
+    PaneFanNode,
+    SessionNode,
     DistinctNode,
     ExceptNode,
     ChangelogNode,

@@ -16,7 +16,9 @@ from functools import cached_property
 
 from seine.algebra.expressions import Column, Expression, conjuncts, shift_columns, substitute
 from seine.algebra.plan import Join, Lookup, Plan, Project, Scan, Select
+from seine.optimizer.bucket_bounds import with_bucket_bounds
 from seine.optimizer.explicit_equalities import explicit_equalities
+from seine.optimizer.own_windows import with_own_windows
 from seine.optimizer.punctuation_timeouts import with_timeouts
 from seine.optimizer.reused_values import with_reuse
 from seine.optimizer.traverse import LARGEST_SUBSTITUTION, identity, stays_small
@@ -118,10 +120,13 @@ def block_of(plan: Plan, *, largest: int | None = LARGEST_SUBSTITUTION) -> Block
 
 def stated_conditions(block: Block) -> tuple[Expression, ...]:
     """The conditions of a block with its equalities stated plainly, and those on times that punctuation
-    schemes of its streams add: time-outs (`punctuation_timeouts.py`), reused values (`reused_values.py`).
+    schemes of its streams add, time-outs (`punctuation_timeouts.py`) and reused values (`reused_values.py`),
+    equal buckets of time (`bucket_bounds.py`), and windows of the query's own (`own_windows.py`).
     """
-    plain = explicit_equalities(block.conditions)
-    return with_reuse(block.items, block.offsets, with_timeouts(block.items, block.offsets, plain))
+    items, offsets = block.items, block.offsets
+    plain = explicit_equalities(with_bucket_bounds(block.conditions))
+    timed = with_reuse(items, offsets, with_timeouts(items, offsets, plain))
+    return with_own_windows(items, offsets, timed)
 
 
 def take_apart(

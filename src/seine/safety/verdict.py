@@ -14,8 +14,9 @@ from seine.algebra.plan import Plan, Query
 from seine.algebra.search_plan import Search
 from seine.errors import ScriptError, SeineError
 from seine.frontends.script.script import Script
-from seine.safety.cures.cures import cures, would_last
+from seine.safety.cures.cures import Cure, cures, would_last
 from seine.safety.cures.search_cures import search_cures
+from seine.safety.cures.time_cures import time_cures
 from seine.safety.held_punctuations import BOUNDED, HeldScheme, growth_words, held_schemes
 from seine.safety.states.check_plan import judge, notes
 from seine.safety.states.document_states import document_cure
@@ -97,7 +98,7 @@ def _safe_reason(plan: Plan) -> str:
     kept = kept_scans(plan)
     if not kept:
         return "it keeps no tuples"
-    if all(scan.stream.window is not None for scan in kept):
+    if all(scan.window is not None for scan in kept):
         return "windows bound all that it keeps"
     if isinstance(plan, DocumentQuery):
         return "times of joins, windows and watermarks free all that it keeps"
@@ -111,9 +112,15 @@ def _cure(plan: Plan, lasting: Sequence[str]) -> str:
     elif isinstance(plan, Search):
         ways = search_cures(plan, lasting)
     else:
-        additions = [" and ".join(map(str, cure)) for cure in cures(plan)]
-        ways = [f"declare {', or '.join(additions)}"]
+        additions = [_words_of(cure) for cure in cures(plan)]
+        ways = [f"declare {', or '.join(additions)}", *time_cures(plan)]
     return "; or ".join([*ways, "say WITH (unbounded = true)"])
+
+
+def _words_of(cure: Cure) -> str:
+    """Additions in words; a window is one that changes the answer."""
+    words = " and ".join(map(str, cure))
+    return words if all(addition.columns for addition in cure) else f"{words} (older tuples no longer count)"
 
 
 def refuse_unsafe(script: Script) -> None:

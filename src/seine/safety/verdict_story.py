@@ -43,7 +43,7 @@ def story(plan: Plan) -> list[str]:
 
 def _search_story(scan: Scan) -> str:
     """Whether the tuples of a stream that a search keeps go."""
-    freed = "its window frees them" if scan.stream.window is not None else "nothing frees them"
+    freed = "its window frees them" if scan.window is not None else "nothing frees them"
     return f"search, tuples of {scan.alias}: {freed}"
 
 
@@ -58,7 +58,7 @@ def safety_lines(plan: Plan, joined: Sequence[Nested] = ()) -> list[str]:
         return []
     if isinstance(plan, DocumentQuery):
         return [printable(line) for line in story(plan)]
-    if all(scan.stream.window is not None for scan in scans):
+    if all(scan.window is not None for scan in scans):
         if isinstance(plan, Search):
             return []
         return _punctuation_lines(plan) if any(scan.stream.schemes for scan in scans) else []

@@ -80,7 +80,7 @@ def _last_period(latest: int | None, registered: RegisteredQuery, nodes: Mapping
         return None
     if latest is None:
         return _NEVER
-    begins = [first_beyond(clock, latest) for clock in releases.clocks]
+    begins = [first_beyond(clock, latest) for clock in releases.clocks if clock.is_period]
     return min((time - 1 for time in begins if time is not None), default=None)
 
 

@@ -33,6 +33,8 @@ def refuse_misplaced_limit(cursor: Cursor, query: Query, at: Token) -> None:
                 f"stream {scan.stream.name} is RETRACTABLE, and a tuple that was given up cannot be deleted",
                 "leave memory out, or read a stream that only appends",
             )
+        if scan.life is not None:
+            raise error(f"{scan.alias} has a WINDOW of its own", "declare the WINDOW with the stream")
         if scan.stream.window is None and len(scans) > 1:
             raise error(f"stream {scan.stream.name} has no window", "give it a WINDOW")
 

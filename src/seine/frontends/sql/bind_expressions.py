@@ -16,12 +16,14 @@ from seine.algebra.functions import (
     resolve_call,
     resolve_cast,
 )
+from seine.algebra.functions.window_functions import WINDOW_FUNCTIONS
 from seine.algebra.plan import AggregateCall
 from seine.algebra.types import BOOLEAN, NULL
 from seine.frontends.sql.context import Context
 from seine.frontends.sql.literals import constant_cast, interval, number
 from seine.frontends.sql.scope import FromBlock, key_of, resolve_column
 from seine.frontends.sql.type_names import cast_type
+from seine.frontends.sql.window_pairs import PARTS, is_pair, part_of
 from seine.frontends.text.lexer import string_value
 
 _BARE_FUNCTIONS = ("current_date", "current_timestamp", "localtimestamp")
@@ -87,6 +89,8 @@ class ExpressionBinder:
             named = self._unqualified(key_of(node.this))
             if named is not None:
                 return named
+        elif (part := self._part(node)) is not None:
+            return part
         value = resolve_column(node, self.block, self.context)
         if isinstance(value, Column) and not self._within_aggregate:
             self.places.setdefault(value.index, node)
@@ -102,11 +106,26 @@ class ExpressionBinder:
             return self.earlier[name]
         return resolve_call(name, []) if name in _BARE_FUNCTIONS else None
 
+    def _part(self, node: exp.Column) -> Expression | None:
+        """The start or end of a window, as `w.start` or, with the alias of a sub-query, `t.w.start`."""
+        alias, name = node.args.get("db"), key_of(node.args["table"])
+        if alias is None and self.block.item(name) is not None:
+            return None
+        if alias is not None:
+            item = self.block.item(key_of(alias))
+            windows = [column.value for column in item.columns if column.name == name] if item else []
+        else:
+            named = self._unqualified(name)
+            windows = [column.value for column in self.block.find(name)] if named is None else [named]
+        return part_of(windows[0], key_of(node.this)) if len(windows) == 1 else None
+
     def call(self, node: exp.Anonymous) -> Expression:
         """The bound call of a function or an aggregate."""
         if is_aggregate(node.name):
             return self._aggregate(node, None)
         name, args = node.name.lower(), [self.bind(arg) for arg in node.expressions]
+        if name in WINDOW_FUNCTIONS:
+            return WINDOW_FUNCTIONS[name](args)
         if name in ("ltrim", "rtrim"):  # Spark's take first what to trim, unlike btrim
             args.reverse()
         return resolve_call(name, args)
@@ -162,6 +181,15 @@ Handler = Callable[[ExpressionBinder, exp.Expr], Expression]  # binds nodes of o
 
 def _binary(name: str) -> Handler:
     return lambda binder, node: resolve_call(name, [binder.bind(node.this), binder.bind(node.expression)])
+
+
+def _equal(binder: ExpressionBinder, node: exp.Expr) -> Expression:
+    """Equality; two windows are equal if their starts and their ends are."""
+    left, right = binder.bind(node.this), binder.bind(node.expression)
+    if is_pair(left) and is_pair(right):
+        parts = [(part_of(left, name), part_of(right, name)) for name in PARTS]
+        return resolve_call("and", [resolve_call("eq", [a, b]) for a, b in parts if a and b])
+    return resolve_call("eq", [left, right])
 
 
 def _logic(name: str) -> Handler:
@@ -305,6 +333,7 @@ _HANDLERS: dict[type, Handler] = {
     exp.StrPosition: _position,
     exp.Substring: _substring,
     exp.Concat: _strings,
+    exp.EQ: _equal,
     **{
         cls: _binary(name)
         for cls, name in {
@@ -315,7 +344,6 @@ _HANDLERS: dict[type, Handler] = {
             exp.IntDiv: "int_div",
             exp.Mod: "mod",
             exp.DPipe: "concat",
-            exp.EQ: "eq",
             exp.NEQ: "ne",
             exp.LT: "lt",
             exp.LTE: "le",

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from sqlglot import exp
 
 from seine.algebra.definitions import StreamDef
-from seine.algebra.functions import resolve_call
+from seine.algebra.functions import TypeMismatch, resolve_call
+from seine.algebra.functions.window_functions import length_of
 from seine.algebra.plan import Lookup, Plan, Scan
+from seine.algebra.types import Type
 from seine.frontends.sql.bind_expressions import ExpressionBinder
 from seine.frontends.sql.block_plan import Projection
 from seine.frontends.sql.context import CommonTable, Context
 from seine.frontends.sql.distinct_aliases import distinct_aliases
 from seine.frontends.sql.scope import FromBlock, FromItem, NamedExpression, key_of
 from seine.frontends.sql.size_limits import refuse_large
+from seine.frontends.sql.window_pairs import joined_pairs, pairs_apart
+from seine.frontends.sql.window_syntax import OWN_WINDOW
+from seine.frontends.sql.window_tables import window_columns, window_table
 from seine.frontends.text.names import suggest
 
 Analyse = Callable[[exp.Expr, Context], Projection | Plan]
@@ -65,8 +71,15 @@ def _use(names: list[exp.Expr], block: FromBlock, context: Context) -> None:
 
 
 def _add(node: exp.Expr, block: FromBlock, context: Context, analyse: Analyse) -> None:
+    windowed, length = window_table(node, context), _own_window(node)
+    if length is not None:
+        node = node.copy()
+        node.set("this", node.this.expressions[0].this)
+    if windowed is not None:
+        node = node.copy()  # a common table expression is read once for each use
+        node.set("this", windowed.table)
     if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
-        alias, columns = _add_table(node, block, context, analyse)
+        alias, columns = _add_table(node, block, context, analyse, length)
     elif isinstance(node, exp.Subquery) and isinstance(node.this, exp.Query):
         alias, columns = _add_query(node, block, context, analyse)
     else:
@@ -77,11 +90,20 @@ def _add(node: exp.Expr, block: FromBlock, context: Context, analyse: Analyse) -
     block.owners += [owner] * (len(block.items) - len(block.owners))
     if block.item(alias) is not None:
         raise context.error(node, f"{alias} is twice in FROM", "give one of them another alias")
+    if windowed is not None:
+        columns = [*columns, *window_columns(windowed, columns, context)]
     block.visible.append(FromItem(alias, _renamed(node, columns, context)))
 
 
+def _own_window(node: exp.Expr) -> exp.Expr | None:
+    """The length in FROM bid WINDOW length; None if there is none."""
+    call = node.this if isinstance(node, exp.Table) else None
+    is_narrowed = isinstance(call, exp.Anonymous) and call.name == OWN_WINDOW
+    return call.expressions[1] if is_narrowed and call is not None else None
+
+
 def _add_table(
-    node: exp.Table, block: FromBlock, context: Context, analyse: Analyse
+    node: exp.Table, block: FromBlock, context: Context, analyse: Analyse, length: exp.Expr | None = None
 ) -> tuple[str, list[NamedExpression]]:
     _refuse_extras(node, _TABLE_ARGS, context)
     name = key_of(node.this)
@@ -89,8 +111,32 @@ def _add_table(
     alias = key_of(alias_node.this) if alias_node is not None and alias_node.this is not None else name
     common = context.common.get(name)
     if node.args.get("db") is None and common is not None:
+        if length is not None:
+            raise context.error(node, "a WINDOW in FROM is of a stream", "write it inside of the WITH query")
         return alias, _columns_of_common(common, block, context, analyse, node)
-    return alias, block.add_item(_table_plan(node, name, alias, context))
+    plan = _table_plan(node, name, alias, context)
+    return alias, block.add_item(plan if length is None else _narrowed(plan, length, context))
+
+
+def _narrowed(plan: Plan, length: exp.Expr, context: Context) -> Scan:
+    """A stream with a window of the query's own, which is no longer than the stream's."""
+    if not isinstance(plan, Scan):
+        raise context.error(length, "a WINDOW in FROM is of a stream", "a relation's tuples do not expire")
+    try:
+        life = length_of(ExpressionBinder(context, FromBlock(), "FROM").bind(length), _time_type(plan))
+    except TypeMismatch as refusal:
+        raise context.error(length, refusal.message, refusal.hint) from None
+    if life <= 0:
+        raise context.error(length, "a WINDOW is more than 0")
+    declared = plan.stream.window
+    if declared is not None and life > declared:
+        message = f"this WINDOW is longer than that of stream {plan.stream.name}"
+        raise context.error(length, message, "a query's own window is the same or narrower")
+    return replace(plan, life=None if life == declared else life)
+
+
+def _time_type(scan: Scan) -> Type:
+    return scan.stream.types[scan.stream.time]
 
 
 def _table_plan(node: exp.Table, name: str, alias: str, context: Context) -> Plan:
@@ -129,7 +175,9 @@ def _take_over(
     refuse_large(source, len(block.items), context, node)
     if isinstance(source, Projection):
         return block.merge(source.block, source.outputs)
-    return block.add_item(source)
+    plan, names = pairs_apart(source)
+    columns = block.add_item(plan)
+    return columns if names is None else joined_pairs(names, columns)
 
 
 def _renamed(node: exp.Expr, columns: list[NamedExpression], context: Context) -> list[NamedExpression]:

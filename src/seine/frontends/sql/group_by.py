@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
 
+from seine.algebra.event_windows import (
+    PAIRS,
+    SESSION_START,
+    SESSION_WINDOW,
+    EventSession,
+    needs_groups,
+    session_of,
+    window_of,
+    windows_of,
+)
 from seine.algebra.expressions import Call, Column, Expression, columns_of
-from seine.algebra.functions import is_aggregate
-from seine.algebra.plan import Aggregate, Plan, Project, Select
+from seine.algebra.functions import is_aggregate, resolve_aggregate, resolve_call
+from seine.algebra.plan import Aggregate, AggregateCall, Lookup, Plan, Project, Scan, Select
 from seine.frontends.sql.bind_expressions import AggregateCalls, ExpressionBinder
 from seine.frontends.sql.block_plan import block_plan
 from seine.frontends.sql.context import Context
@@ -37,17 +48,29 @@ class GroupedSelect:
         self.aggregates = AggregateCalls(self.block.width)
         self.binder = ExpressionBinder(self.context, self.block, "SELECT", self.aggregates)
         self.keys: list[Expression] = []
+        self.windows = self._windows()
+        self.binder.earlier.update(self.windows)
+
+    def _windows(self) -> dict[str, Expression]:
+        """The windows of GROUP BY by the names that Spark gives them, for outputs such as `window.start`."""
+        group = self.select.args.get("group")
+        binder = ExpressionBinder(self.context, self.block, "GROUP BY")
+        nodes = [] if group is None else group.expressions
+        calls = [node for node in nodes if isinstance(node, exp.Anonymous) and node.name.lower() in PAIRS]
+        return {call.name.lower(): binder.bind(call) for call in calls}
 
     def plan(self, outputs: list[NamedExpression]) -> Plan:
         """The plan of the SELECT with these outputs, bound over the block and the aggregates."""
-        for key in self._keys(outputs):
-            if key not in self.keys:
-                self.keys.append(key)
+        written = self._keys(outputs)
+        self.keys += dict.fromkeys(part for key in written for part in _parts(key))
+        self._refuse_windows()
+        self._refuse_partition(written)
         having = self._having(outputs)
         values = [self._over_groups(output.value) for output in outputs]
+        condition = None if having is None else self._over_groups(having)
         plan: Plan = self._aggregate()
-        if having is not None:
-            plan = Select(plan, self._over_groups(having))
+        if condition is not None:
+            plan = Select(plan, condition)
         return Project(plan, tuple(values), tuple(output.name for output in outputs))
 
     def _aggregate(self) -> Aggregate:
@@ -69,6 +92,49 @@ class GroupedSelect:
         if not group.expressions:
             raise self.context.error(group, "GROUP BY needs an expression")
         return [self._key(node, outputs) for node in group.expressions]
+
+    def _refuse_windows(self) -> None:
+        """Refuse two windows, and functions of a hopping one as keys or inside calls."""
+        group = self.select.args.get("group") or self.select
+        sessions = [key for key in self.keys if session_of(key) is not None]
+        if len(windows_of(self.keys)) + len(sessions) > 1:
+            raise self.context.error(
+                group, "GROUP BY takes one window", "join two grouped sub-queries instead"
+            )
+        plain = [key for key in self.keys if window_of(key) is None and session_of(key) is None]
+        args = [arg for call in self.aggregates.calls for arg in call.args]
+        refuse_ungrouped_windows([*plain, *args], group, self.context)
+        for key in sessions:
+            self._refuse_session(key, group)
+
+    def _refuse_partition(self, written: Sequence[Expression]) -> None:
+        """Refuse a SESSION of other keys than the groups have."""
+        for key in written:
+            session = session_of(key)
+            if session is None or session.partition is None:
+                continue
+            others = {other for other in self.keys if other != session.key}
+            if others != {*session.partition}:
+                hint = "write PARTITION BY with all keys of GROUP BY but window_start and window_end"
+                raise self.context.error(self.select, "SESSION and GROUP BY have other keys", hint)
+
+    def _refuse_session(self, key: Expression, group: exp.Expr) -> None:
+        """Refuse sessions of anything but one stream's own time: only its tuples come in the order of it."""
+        session, items = session_of(key), self.block.items
+        scans = [
+            (item, sum(len(one.schema) for one in items[:at]))
+            for at, item in enumerate(items)
+            if isinstance(item, Scan)
+        ]
+        if len(scans) == 1 and all(isinstance(item, Scan | Lookup) for item in items):
+            scan, first = scans[0]
+            times = Column(first + scan.stream.time, scan.schema[scan.stream.time].type)
+            if session is not None and session.time == times and not scan.stream.retractable:
+                return
+        hint = (
+            "group one stream that is not RETRACTABLE, perhaps joined with relations, by its timestamp column"
+        )
+        raise self.context.error(group, "sessions are of the time of one stream", hint)
 
     def _key(self, node: exp.Expr, outputs: list[NamedExpression]) -> Expression:
         """A grouping key: an ordinal, the alias of an output that is no input column, or an expression."""
@@ -96,7 +162,7 @@ class GroupedSelect:
             return None
         aliases = {output.name: output.value for output in outputs}
         binder = ExpressionBinder(
-            self.context, self.block, "HAVING", self.aggregates, aliases, self.binder.places
+            self.context, self.block, "HAVING", self.aggregates, aliases, self.binder.places, {**self.windows}
         )
         return binder.condition(having.this, "HAVING")
 
@@ -111,6 +177,9 @@ class GroupedSelect:
             if expression.index < self.aggregates.width:
                 raise self._ungrouped(expression.index)
             return Column(expression.index - self.aggregates.width + len(self.keys), expression.type)
+        session = session_of(expression)
+        if isinstance(expression, Call) and session is not None and session.key in self.keys:
+            return self._over_groups(self.aggregates.column(_session_bound(expression, session)))
         if isinstance(expression, Call):
             args = tuple(map(self._over_groups, expression.args))
             return Call(expression.name, args, expression.type)
@@ -121,3 +190,28 @@ class GroupedSelect:
         name = node.name if isinstance(node, exp.Column) else "a column"
         hint = f"add {name} to GROUP BY, or aggregate it, e.g. MAX({name})"
         return self.context.error(node, f"{name} is neither grouped nor aggregated", hint)
+
+
+def _parts(key: Expression) -> list[Expression]:
+    """The keys that a key stands for: of a window its start and its end, whichever of them is written."""
+    session = session_of(key.args[0] if isinstance(key, Call) and key.name == SESSION_WINDOW else key)
+    if session is not None:
+        return [session.key]
+    if isinstance(key, Call) and key.name in PAIRS:
+        return list(key.args)
+    window = window_of(key)
+    return [key] if window is None else [window.start, window.end]
+
+
+def _session_bound(bound: Call, session: EventSession) -> AggregateCall:
+    """The start or the end of a session as a function of its rows."""
+    if bound.name == SESSION_START:
+        return resolve_aggregate("min", [session.time], False)
+    return resolve_aggregate("max", [resolve_call("add", [session.time, session.gap])], False)
+
+
+def refuse_ungrouped_windows(values: Sequence[Expression], node: exp.Expr, context: Context) -> None:
+    """Refuse a hopping window or a session where a row has one value: there these are not known."""
+    if any(map(needs_groups, values)):
+        hint = "write GROUP BY window(...), or GROUP BY window_start, window_end of a table function"
+        raise context.error(node, "a hopping window or session is a key of groups, and nothing else", hint)

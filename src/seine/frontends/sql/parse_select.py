@@ -14,6 +14,7 @@ from seine.frontends.sql.context import Context, Table, WhereBinder
 from seine.frontends.sql.dialect import SeineSql
 from seine.frontends.sql.set_operations import analyse
 from seine.frontends.sql.size_limits import refuse_large
+from seine.frontends.sql.window_syntax import plain_tokens
 from seine.frontends.text.source_text import ScriptText
 
 _GLUED = re.compile(r"[\d.]+[eE][+-]?\d+[+-]")
@@ -62,7 +63,7 @@ def syntax_tree(source: ScriptText, start: int, end: int) -> exp.Expr:
         tokens = dialect.tokenize(text)
         _refuse_gaps(tokens, source, start)
         _refuse_glued(tokens, source, start)
-        trees = dialect.parser().parse(tokens, text)
+        trees = dialect.parser().parse(plain_tokens(tokens), text)
     except ParseError as error:
         raise _syntax_error(error, source, start, end) from None
     except TokenError:

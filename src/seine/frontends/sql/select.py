@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from seine.algebra.event_windows import PAIRS
 from seine.algebra.expressions import Column, Expression
 from seine.algebra.plan import Distinct, Plan
 from seine.frontends.sql.bind_expressions import ExpressionBinder
@@ -11,7 +12,7 @@ from seine.frontends.sql.block_plan import Projection
 from seine.frontends.sql.context import Context
 from seine.frontends.sql.dialect import SeineSql
 from seine.frontends.sql.from_clause import Analyse, read_from
-from seine.frontends.sql.group_by import GroupedSelect, is_grouped
+from seine.frontends.sql.group_by import GroupedSelect, is_grouped, refuse_ungrouped_windows
 from seine.frontends.sql.scope import FromBlock, FromItem, NamedExpression, key_of, visible_item
 
 _SUPPORTED = {"expressions", "from_", "joins", "where", "group", "having", "distinct", "with_", "hint"}
@@ -35,11 +36,13 @@ def analyse_select(select: exp.Select, context: Context, analyse: Analyse) -> Pr
     distinct = select.args.get("distinct")
     if distinct is not None and distinct.args.get("on") is not None:
         raise context.error(distinct, "DISTINCT ON is not supported", "use GROUP BY with MIN or MAX")
+    refuse_ungrouped_windows(block.conjuncts, select, context)
     if is_grouped(select):
         grouping = GroupedSelect(select, block, context)
         plan = grouping.plan(_outputs(select, grouping.binder))
         return plan if distinct is None else Distinct(plan)
     outputs = _outputs(select, ExpressionBinder(context, block, "SELECT"))
+    refuse_ungrouped_windows([output.value for output in outputs], select, context)
     projection = Projection(block, outputs, select, context)
     return projection if distinct is None else Distinct(projection.plan())
 
@@ -96,4 +99,6 @@ def _implied_name(node: exp.Expr) -> str:
     """The name of an output without alias: that of its column, or the text of the expression."""
     if isinstance(node, exp.Column):
         return key_of(node.this)
+    if isinstance(node, exp.Anonymous) and node.name.lower() in PAIRS:
+        return node.name.lower()
     return node.sql(dialect=SeineSql, normalize_functions="lower")

@@ -42,8 +42,10 @@ def release(
         for port, purge in key_punctuations(placer, streams, freeing, len(node.ports[0].key) - 1)
     ]
     ports = (*node.ports, *(port for port, _ in listened))
-    times = tuple(replace(time, place=keys[time.place]) for time in final_times(freeing))
-    releases = Releases(tuple(purge for _, purge in listened), len(freeing.schemes), times)
+    times = [replace(time, place=keys[time.place]) for time in final_times(freeing)]
+    if freeing.session is not None and breaker.session_end is not None:
+        times.append(FinalTime(breaker.session_end - len(node.ports[0].key), freeing.session, True, False))
+    releases = Releases(tuple(purge for _, purge in listened), len(freeing.schemes), tuple(times))
     return replace(breaker, node=placer.site.connect(node, ports=ports, releases=releases))
 
 
@@ -67,4 +69,4 @@ def key_punctuations(
 
 def final_times(finality: Finality) -> tuple[FinalTime, ...]:
     """The keys whose groups are final when the time in them has passed."""
-    return tuple(FinalTime(place, expression) for place, expression in finality.times)
+    return tuple(FinalTime(key.place, key.bound, is_period=key.is_period) for key in finality.times)

@@ -51,7 +51,7 @@ def over_input(site: NodeMemo, node: AggregateNode, call: AggregateCall) -> Aggr
     if by_keys is not None or call.is_holistic:
         return by_keys
     inner = over_input(site, fine, call)
-    return None if inner is None or inner not in fine.carried else _behind(inner, len(feed.types))
+    return None if inner is None or inner not in fine.carried else behind(inner, len(feed.types))
 
 
 def over_fan(call: AggregateCall, fan: FanNode) -> AggregateCall:
@@ -115,7 +115,8 @@ def carry(site: NodeMemo, node_id: int, call: AggregateCall) -> None:
     feed = site.nodes[node.inputs[0]]
     if isinstance(feed, FanNode):
         fan = with_expressions(site, feed, call.args)
-        node = site.connect(node, ports=(port_of(fan, node.ports[0].key),)) if fan is not feed else node
+        if fan is not feed:
+            node = site.connect(node, ports=(port_of(fan, node.ports[0].key), *node.ports[1:]))
     elif over_input(site, node, call) is None:
         carry(site, finer_of(site, node).id, call)
     over = over_input(site, node, call)
@@ -140,7 +141,7 @@ def over_finer(site: NodeMemo, fine: AggregateNode, call: AggregateCall) -> Aggr
         return by_keys
     inner = over_input(site, fine, call)
     assert inner is not None
-    return _behind(inner, len(fine.ports[0].key))
+    return behind(inner, len(fine.ports[0].key))
 
 
 def over_all_keys(call: AggregateCall, keys: Sequence[Expression]) -> AggregateCall | None:
@@ -150,5 +151,6 @@ def over_all_keys(call: AggregateCall, keys: Sequence[Expression]) -> AggregateC
     return replace(call, args=known) if len(known) == len(args) else None
 
 
-def _behind(call: AggregateCall, width: int) -> AggregateCall:
+def behind(call: AggregateCall, width: int) -> AggregateCall:
+    """A call over the row that a finer aggregate addresses as one over that row behind so many columns."""
     return replace(call, args=tuple(shift_columns(arg, lambda index: index + width) for arg in call.args))

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
+from seine.algebra.event_windows import windows_of
 from seine.algebra.expressions import Call, Column, Expression, Literal, substitute
 from seine.algebra.plan import Aggregate, AggregateCall, Scan, walk
 from seine.algebra.search_plan import Top
@@ -21,8 +22,10 @@ from seine.algebra.types import BIGINT, BOOLEAN, Type
 from seine.graph.node import Node, Port
 from seine.network.groups.aggregate_inputs import TAG_VALUE, AggregateInput, FromRows, fan_of
 from seine.network.groups.kin_groups import KinGroups, coarser_kin, finest_of, with_functions_of
+from seine.network.groups.pane_placing import FromPanes, pane_span
 from seine.network.groups.partial_aggregates import group_keys
 from seine.network.groups.vertical_expansion import FromFiner, Regrouping, WantedGrouping
+from seine.network.groups.window_keys import has_window, with_window_parameters
 from seine.network.plan.block_conditions import split_constants
 from seine.network.site.node_memo import NotStandingError
 from seine.network.site.placing import BlockRows, Placer, columns_of_types, port_of
@@ -32,11 +35,12 @@ from seine.operators.group.changelog_node import ChangelogNode
 from seine.operators.group.distinct_node import DistinctNode
 from seine.operators.group.except_node import ExceptNode
 from seine.operators.group.merge_node import MergeNode
+from seine.operators.group.session_node import SessionNode
 from seine.operators.search.alive_top_node import AliveTopNode
 from seine.operators.search.period_top_node import PeriodTopNode
 from seine.optimizer.canonical.simplify import simplify
 
-SetNode = DistinctNode | ExceptNode | MergeNode | ChangelogNode | PeriodTopNode | AliveTopNode
+SetNode = DistinctNode | ExceptNode | MergeNode | ChangelogNode | SessionNode | PeriodTopNode | AliveTopNode
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,7 @@ class BreakerRows:
     node: Node
     tag: int | None
     columns: tuple[int, ...]
+    session_end: int | None = None  # where the end of a session is, which is among its keys
 
     def tag_condition(self, position: int) -> list[Expression]:
         """The condition that selects its rows, with the tag at a position."""
@@ -61,9 +66,14 @@ class BreakerRows:
 class PipelineBreakers:
     """Places the pipeline breakers of one query."""
 
-    def __init__(self, placer: Placer, regrouping: Regrouping, kin: KinGroups | None = None) -> None:
-        """`kin` are the groups of other births, if queries may come to share these."""
+    def __init__(
+        self, placer: Placer, regrouping: Regrouping, counted_by_one: int, kin: KinGroups | None = None
+    ) -> None:
+        """`kin` are the groups of other births, if queries may come to share these; `counted_by_one`: in how
+        many windows a tuple is counted one by one, before there are panes.
+        """
         self._kin = kin
+        self._counted_by_one = counted_by_one
         self.grouped: list[tuple[WantedGrouping, int]] = []  # groupings, and the ids of their aggregates
         self._placer = placer
         self._site = placer.site
@@ -71,32 +81,41 @@ class PipelineBreakers:
 
     # ---- aggregates
 
-    def aggregate(self, plan: Aggregate, rows: BlockRows, *, expandable: bool, lasting: bool) -> BreakerRows:
+    def aggregate(
+        self, plan: Aggregate, rows: BlockRows, *, expandable: bool, lasting: bool, final: bool = False
+    ) -> BreakerRows:
         """The groups of some rows, made of finer groups of the same rows where an aggregate has these.
 
         A group's row ends and begins anew when anything in it changes. Who delivers it, or counts it, can
         pass over what is not its own; a join cannot, so for it there is a node with just its functions.
-        `lasting`: whether the rows never end.
+        `lasting`: whether the rows never end. `final`: whether only final results of windows are read.
         """
-        given = [simplify(substitute(key, rows.outputs)) for key in plan.keys]
+        written = [simplify(substitute(key, rows.outputs)) for key in plan.keys]
+        plain, _ = split_constants(rows.conditions, rows.checks)
+        shape, given = with_window_parameters(plain, written)
         keys = tuple(sorted(dict.fromkeys(given), key=lambda key: (sorted(key.columns), str(key))))
         calls = [
             replace(call, args=tuple(simplify(substitute(arg, rows.outputs)) for arg in call.args))
             for call in plan.calls
         ]
-        shape, _ = split_constants(rows.conditions, rows.checks)
         streams = tuple(
             {scan.stream.name: scan.stream for scan in walk(plan) if isinstance(scan, Scan)}.values()
         )
         wanted = WantedGrouping(rows.node, shape, keys, tuple(calls), bool(keys), streams, lasting)
-        kin = self._kin.of(self._site, wanted, self._placer.owner) if self._kin and expandable else []
-        if self._site.closed:
+        is_plain = not has_window(keys)
+        may_join = self._kin if expandable and is_plain else None
+        kin = may_join.of(self._site, wanted, self._placer.owner) if may_join else []
+        panes = None if is_plain or self._site.closed or not (final and lasting) else self._panes(wanted)
+        if panes is not None:
+            node, feeding = panes.node(), panes
+        elif self._site.closed:
             node, feeding = self._standing_aggregate(wanted, expandable)
         else:
             node, feeding = self._placed_aggregate(wanted, expandable, kin)
         tag = feeding.claim(node)
         self._keep_coarser(wanted, node, kin)
-        self.grouped.append((wanted, node.id))
+        if is_plain:
+            self.grouped.append((wanted, node.id))
         first = len(node.ports[0].key)
         over = [feeding.over(node, call) for call in calls]
         results = [first + node.calls.index(call) for call in over if call is not None]
@@ -132,6 +151,22 @@ class PipelineBreakers:
                 kept = self._aggregate_node(coarse, feeding, True)
                 feeding.claim(kept)
                 self._kin.enter(self._site, coarse, kept)
+
+    def _panes(self, wanted: WantedGrouping) -> FromPanes | None:
+        """The panes of final windows, where a tuple would be counted in many windows one by one."""
+        length, slide, start = (literal.value for literal in wanted.shape.constants[-3:])
+        (window,) = windows_of(wanted.keys)
+        span = pane_span((length, slide, start), window.time.type)
+        standing = self._site.find(FromRows(self._placer, wanted).identity(-1))
+        sizes = (
+            0 if standing is None else len(self._site.tables[self._site.nodes[standing.inputs[0]].tables[0]])
+        )
+        if span is None or -(-length // slide) + sizes <= self._counted_by_one:
+            return None
+        if not self._regrouping.has_stage(wanted.below.stage + 3):  # of panes, windows and final results
+            return None
+        panes = FromPanes(self._placer, wanted, span)
+        return panes if panes.can_serve() else None
 
     def _aggregate_node(
         self, wanted: WantedGrouping, feeding: AggregateInput, expandable: bool
@@ -221,6 +256,20 @@ class PipelineBreakers:
 
         best = self._placed_breaker([rows], lambda types: (Column(0, BIGINT),), candidate)
         return replace(best, columns=best.columns[len(wanted) :])
+
+    def sessions(self, rows: BlockRows, keys: int) -> BreakerRows:
+        """Rows with their sessions: the first column says how far a row reaches, the second is its time, for
+        which there is the session, and of so many keys behind them there are sessions.
+        """
+
+        def key(types: Sequence[Type]) -> tuple[Expression, ...]:
+            return tuple(Column(i, types[i]) for i in (0, *range(3, 3 + keys)))
+
+        def candidate(ports: tuple[Port, ...], streams: Iterable[str], stage: int) -> SetNode:
+            common = self._placer.common(ports[0].types, streams, streams, 0, stage + 1)
+            return SessionNode(ports=ports, **common)
+
+        return self._placed_breaker([rows], key, candidate)
 
     def changelog_of(self, breaker: BreakerRows) -> BreakerRows:
         """A changelog straight on a merge: tags stay as they are."""

@@ -32,6 +32,7 @@ from seine.network.groups.partial_aggregates import (
     over_keys,
     tag_of_groups,
 )
+from seine.network.groups.window_keys import has_window
 from seine.network.plan.block_conditions import Shaped
 from seine.network.site.placing import Placer, port_of
 from seine.operators.group.aggregate_node import AggregateNode, regroup_signature, rows_signature
@@ -124,6 +125,8 @@ class Regrouping:
         """An aggregate by these keys as one that a grouping is made of, if it can be."""
         if not self._limits.share or _are_freed(wanted.streams):
             return None
+        if has_window(wanted.keys) or has_window(keys):
+            return None
         if not keys or {*keys} == {*wanted.keys}:
             return None
         by = [over_keys(key, keys) for key in wanted.keys]
@@ -138,9 +141,13 @@ class Regrouping:
             return None
         return FinerAggregate(node, tag, tuple(key for key in by if key is not None))
 
-    def _pays(self, wanted: WantedGrouping, node: AggregateNode, keys: tuple[Expression, ...]) -> bool:
+    def has_stage(self, stage: int) -> bool:
+        """Whether a stage is there, or may be opened."""
         stages = self._limits.stages
-        if stages is not None and node.stage + 1 > max(stages, self._site.depth):
+        return stages is None or stage <= max(stages, self._site.depth)
+
+    def _pays(self, wanted: WantedGrouping, node: AggregateNode, keys: tuple[Expression, ...]) -> bool:
+        if not self.has_stage(node.stage + 1):
             return False
         share = self._share(wanted, keys)
         return share is None or share <= self._limits.share

@@ -34,7 +34,7 @@ def with_arrival(stream: StreamDef) -> StreamDef:
 
 def scan_since(scan: Scan, birth_epoch: int) -> tuple[Scan, tuple[Expression, ...]]:
     """The scan of a live stream, and what its tuples of epoch `birth_epoch` and later satisfy."""
-    return Scan(with_arrival(scan.stream), scan.alias), (_since(len(scan.schema), birth_epoch),)
+    return replace(scan, stream=with_arrival(scan.stream)), (_since(len(scan.schema), birth_epoch),)
 
 
 @lru_cache(maxsize=1 << 8)

@@ -33,6 +33,7 @@ class Strategy:
     purge_batch: int = 0  # how many gather; 0: as many as a share of the rows that are held
     fewest_schemes: bool = False  # joins listen to the smallest set of schemes that keeps a plan safe
     regroup: float = 0.5  # finer groups of which more change for each row are not regrouped; 0: none
+    panes: int = 4  # windows in which a tuple is counted one by one; for more, final ones are made of panes
 
 
 CONFIGURATIONS = {
@@ -44,6 +45,8 @@ CONFIGURATIONS = {
     "at-once": Strategy(plans=AT_ONCE),
     "two-by-two": Strategy(plans=TWO_BY_TWO),
     "no-vertical": Strategy(regroup=0),
+    "no-panes": Strategy(panes=2**62),
+    "all-panes": Strategy(panes=0),
     "no-breaker-sharing": Strategy(breakers=False),
     "no-transitivity": Strategy(transitivity=False),
     "materialise-all": Strategy(materialise=1.0),

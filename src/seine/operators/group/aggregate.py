@@ -27,7 +27,7 @@ from seine.operators.state.event_queue import TIME, WEIGHT, EventColumns, EventT
 from seine.operators.state.keyed_table import HASH
 from seine.operators.state.store import Store
 from seine.rows.clock import Clock
-from seine.rows.delta import Delta, PartialAggregates, data_names
+from seine.rows.delta import FOREVER, Delta, PartialAggregates, data_names
 from seine.rows.grouping import normalise
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ class AggregateOperator:
         self.notices: list[str] = []
         self._registry = registry or aggregates.lookup
         self._lasting = node.lasting
+        self._flushes = node.flushes
         self._streams = node.streams
         self._port = node.ports[0]
         keys = [key.type.arrow() for key in self._port.key]
@@ -66,7 +67,7 @@ class AggregateOperator:
         arrived = EventTimes([], [])
         for delta in inputs[0]:
             self._take(delta, arrived)
-        progress = clock.progress(self._streams)
+        progress = FOREVER if self._flushes and clock.end else clock.progress(self._streams)
         yield from self._grouped.advance(arrived, progress, store)
         if self._releasing:
             count = sum(batch.num_rows for batch in arrived.events)

@@ -50,6 +50,9 @@ class AggregateNode(StatefulNode):
     regroups: bool = False
     releases: Releases | None = None
     lasting: bool = False  # no row that it groups ever ends: extremes are one value a group
+    flushes: bool = (
+        False  # its rows are of panes, as of their last instants: when input ends it waits for none
+    )
 
     def make_operator(self, flow: HostFlow) -> AggregateOperator:
         return AggregateOperator(self, least=least_rows(self, flow.readers(self.id), flow.tables))

@@ -27,6 +27,7 @@ import pyarrow.compute as pc
 from seine.algebra.arrays import AnyArray
 from seine.operators.group.passed_times import passed
 from seine.operators.group.punctuated_groups import Punctuators
+from seine.operators.group.release_rules import FinalTime
 from seine.operators.join.join_purge import HeldRows
 from seine.operators.state.runs import Runs
 from seine.operators.state.sorted_run import END, KEY, START, SortedRun, take_rows
@@ -62,7 +63,7 @@ class FinalOperator:
         runs.settle(NEVER)
         for rows in final:
             if rows.num_rows:
-                yield Delta(_open(rows.select(self._names[1:])))
+                yield Delta(_open(self._as_of_tuples(rows).select(self._names[1:])))
 
     def state_rows(self, store: Store) -> int:
         return 0
@@ -72,6 +73,13 @@ class FinalOperator:
 
     def punctuation_rows(self, store: Store) -> int:
         return self._punctuators.rows(store)
+
+    def _as_of_tuples(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """Rows that begin with the last tuple of their window, not with its last pane."""
+        if not self._node.paned:
+            return rows
+        latest = rows[f"c{self._node.arrival}"].view(pa.int64())
+        return rows.set_column(rows.schema.get_field_index(START), START, latest)
 
     # ---- groups that end
 
@@ -92,7 +100,7 @@ class FinalOperator:
             times[first:] = np.concatenate([rows["_d"].to_numpy() for rows in ended])
         lives = RowLives(groups, times, count, first)
         joined = np.arange(first)
-        if self._node.arrival is not None:
+        if self._node.arrival is not None and not self._node.paned:
             joined = np.concatenate([np.arange(count), count + self._joined(everything[count:first])])
         over, open_ = lives.last(joined)
         if len(open_):
@@ -117,12 +125,15 @@ class FinalOperator:
     def _by_time(self, progress: int, runs: Runs) -> list[pa.RecordBatch]:
         """The groups whose time has passed."""
         final: list[pa.RecordBatch] = []
-        for place, reached in passed(self._node.clocks, progress):
-            final += runs.take(lambda run, p=place, r=reached: self._earlier(run, p, r))  # type: ignore[misc]
+        for time, reached in passed(self._node.clocks, progress):
+            final += runs.take(lambda run, t=time, r=reached: self._earlier(run, t, r))  # type: ignore[misc]
         return final
 
-    def _earlier(self, run: SortedRun, place: int, reached: pa.Scalar) -> AnyArray:
-        values = self._rows.values(run.batch, place)
+    def _earlier(self, run: SortedRun, time: FinalTime, reached: pa.Scalar) -> AnyArray:
+        if time.of_result:
+            values = run.batch[f"c{time.place}"]
+        else:
+            values = self._rows.values(run.batch, time.place)
         return np.flatnonzero(pc.fill_null(pc.less(values, reached), False).to_numpy(zero_copy_only=False))
 
 

@@ -33,6 +33,7 @@ class FinalNode(StatefulNode):
     punctuators: int
     clocks: tuple[FinalTime, ...]
     arrival: int | None
+    paned: bool = False  # its rows begin with panes; they are told as of `arrival`
 
     def make_operator(self, flow: HostFlow) -> FinalOperator:
         return FinalOperator(self)

@@ -76,8 +76,9 @@ class Releasing:
     def _finished(self, groups: pa.RecordBatch, progress: int, store: Store) -> AnyArray:
         """The places of groups, whose keys are columns k0 (the tag), k1, .., that are finished."""
         finished = [self._by_punctuation(groups, store)] if self._punctuated else [np.zeros(0, np.int64)]
-        for place, reached in passed(self._clocks, progress):
-            earlier = pc.fill_null(pc.less(groups[f"k{place + 1}"], reached), False)
+        for time, reached in passed(self._clocks, progress):
+            name = f"r{time.place}" if time.of_result else f"k{time.place + 1}"
+            earlier = pc.fill_null(pc.less(groups[name], reached), False)
             finished.append(np.flatnonzero(earlier.to_numpy(zero_copy_only=False)))
         return np.unique(np.concatenate(finished))
 

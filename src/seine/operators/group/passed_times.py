@@ -47,12 +47,12 @@ def first_beyond(clock: FinalTime, time: int) -> int | None:
     return high
 
 
-def passed(clocks: Sequence[FinalTime], progress: int) -> Iterator[tuple[int, pa.Scalar]]:
-    """For each key that is a time its place, and a value such that no tuple to come has a smaller one."""
+def passed(clocks: Sequence[FinalTime], progress: int) -> Iterator[tuple[FinalTime, pa.Scalar]]:
+    """Each key or result that is a time, with a value below which no tuple to come has or joins one."""
     if progress in (NEVER, FOREVER):
         return
     for clock in clocks:
         column = next(part for part in walk(clock.expression) if isinstance(part, Column))
         reached = evaluate(clock.expression, [pa.array([progress]).view(column.type.arrow())], 1)
         if reached.null_count == 0:
-            yield clock.place, reached[0]
+            yield clock, reached[0]

@@ -32,17 +32,26 @@ def computed(
     expressions: Sequence[Expression],
     parameters: Sequence[pa.Array | None],
     tags: pa.Array | None = None,
+    given: Sequence[pa.Array | None] = (),
 ) -> pa.RecordBatch:
-    """Picked rows as a batch of computed columns, in front of them their tags if there are any."""
+    """Picked rows as a batch of computed columns, in front of them their tags if there are any.
+
+    `given` has the values of expressions that are known already.
+    """
     names = carried_names(batch)
     copied = dict.fromkeys(f"c{e.index}" for e in expressions if isinstance(e, Column))
     taken = batch.select([*names, *copied]).take(
         pa.array(rows)
     )  # all at once, for that costs little more than one
     picked = Picked(columns, rows)
+    known = given or [None] * len(expressions)
     values = [
-        taken[f"c{e.index}"] if isinstance(e, Column) else evaluate(e, picked, len(rows), parameters)
-        for e in expressions
+        value
+        if value is not None
+        else taken[f"c{e.index}"]
+        if isinstance(e, Column)
+        else evaluate(e, picked, len(rows), parameters)
+        for e, value in zip(expressions, known, strict=True)
     ]
     if tags is not None:
         values.insert(0, tags)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from seine.algebra.event_windows import needs_groups
 from seine.algebra.expressions import (
     Expression,
     columns_of,
@@ -72,10 +73,9 @@ def _push_below_join(plan: Join, parts: list[Expression]) -> Plan:
 
 def _push_below_aggregate(plan: Aggregate, parts: list[Expression]) -> Plan:
     # Without keys there is a row even over no tuples: a selection must stay above it.
-    keys = len(plan.keys)
-    sinking = [
-        p for p in parts if keys and all(i < keys for i in columns_of(p)) and stays_small([p], plan.keys)
-    ]
+    # A row is in several groups of a hopping window: which of them are wanted is not decided by row.
+    fixed = {place for place, key in enumerate(plan.keys) if not needs_groups(key)}
+    sinking = [p for p in parts if fixed and columns_of(p) <= fixed and stays_small([p], plan.keys)]
     staying = [part for part in parts if part not in sinking]
     below = _push(plan.input, [substitute(part, plan.keys) for part in sinking])
     return _select(with_inputs(plan, (below,)), staying)

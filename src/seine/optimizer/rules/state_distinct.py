@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from seine.algebra.event_windows import needs_groups
 from seine.algebra.expressions import Column
 from seine.algebra.plan import Aggregate, Distinct, Except, Plan, Project
 from seine.optimizer.traverse import rebuild
@@ -20,7 +21,7 @@ def state_distinct(plan: Plan) -> Plan:
 
 def _stated(plan: Plan) -> Plan:
     match plan:
-        case Aggregate(input, keys, (), names) if keys:
+        case Aggregate(input, keys, (), names) if keys and not any(map(needs_groups, keys)):
             return Distinct(Project(input, keys, names))
         case Distinct(input) if _is_set(input):
             return input

@@ -207,6 +207,8 @@ class Dataflow:
 def _wanted_by(steps: Sequence[Consumer], keys: pa.RecordBatch) -> BoolArray | None:
     """The groups, by their keys, of which somebody wants the parts; None if all."""
     columns = DataColumns(keys)
+    if not all(isinstance(step, PrefilterStep) for step in steps):
+        return None  # windows are of all panes
     masks = [step.wants(columns, keys.num_rows) for step in steps if isinstance(step, PrefilterStep)]
     known = [mask for mask in masks if mask is not None]
     return np.logical_or.reduce(known) if len(known) == len(masks) else None

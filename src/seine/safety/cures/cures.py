@@ -15,6 +15,7 @@ Cites: SAFETY 2.4 (Def 5)
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import reduce
 from itertools import combinations, islice
 
@@ -46,7 +47,7 @@ def cures(plan: Plan) -> list[Cure]:
     schemes = _schemes(plan) if len(kept) <= MOST_STREAMS_CURED else []
     if len(kept) > MOST_STREAMS_CURED or len(schemes) > MOST_SCHEMES:
         return [tuple(map(SchemeAddition, unfreed.values()))]
-    lasting = {scan.stream.name: scan.stream for scan in kept if scan.stream.window is None}
+    lasting = {scan.stream.name: scan.stream for scan in kept if scan.window is None}
     windows = list(map(SchemeAddition, lasting.values()))
     smallest = [cure for cure in (_smallest(plan, schemes), _smallest(plan, windows)) if cure is not None]
     mixed = _smallest(plan, [*windows, *schemes], min(map(len, smallest)) - 1)
@@ -65,9 +66,8 @@ def cured(plan: Plan, additions: Iterable[SchemeAddition]) -> Plan:
     def change(part: Plan) -> Plan:
         if not isinstance(part, Scan):
             return part
-        return Scan(
-            reduce(lambda stream, addition: addition.applied(stream), chosen, part.stream), part.alias
-        )
+        changed = reduce(lambda stream, addition: addition.applied(stream), chosen, part.stream)
+        return replace(part, stream=changed)
 
     return rebuild(plan, change)
 

@@ -28,7 +28,7 @@ def _judged(plan: Plan) -> tuple[dict[str, bool], list[str]]:
     kept = kept_scans(plan)
     reasons: dict[str, None] = {}
     freed = {scan.alias: True for scan in kept}
-    if all(scan.stream.window is not None for scan in kept):
+    if all(scan.window is not None for scan in kept):
         return freed, []  # most queries: whatever is made of tuples that expire expires
     if isinstance(plan, Search):  # a punctuation says nothing of the words or edges of later tuples
         return {scan.alias: scan.stream.window is not None for scan in kept}, []

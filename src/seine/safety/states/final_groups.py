@@ -7,14 +7,27 @@ says by these rules which groups go, and the builder brings them the punctuation
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from seine.algebra.expressions import Call, Column, Expression, columns_of, shift_columns, substitute
+from seine.algebra.event_windows import session_of, window_of
+from seine.algebra.expressions import (
+    Call,
+    Column,
+    Expression,
+    Literal,
+    shift_columns,
+    substitute,
+    walk,
+)
+from seine.algebra.functions import resolve_call
 from seine.algebra.monotone import monotone_in
 from seine.algebra.plan import Aggregate, Distinct, Plan, Scan, UnionAll
+from seine.algebra.types import BIGINT, DAY_TIME, TIMESTAMP
+from seine.algebra.upper_bounds import UpperBound
 from seine.optimizer.block import Block
+from seine.optimizer.implied_bounds import implied_bounds
 from seine.safety.graph.column_classes import ColumnClasses
 
 
@@ -28,6 +41,18 @@ class KeyScheme:
 
 
 @dataclass(frozen=True)
+class RisingKey:
+    """A key, by its place, that no tuple to come has below a bound, a function of the time (column 0).
+
+    Of a period it is that function of each tuple's own time.
+    """
+
+    place: int
+    bound: Expression
+    is_period: bool
+
+
+@dataclass(frozen=True)
 class GroupedBlock:
     """One block whose rows are grouped, the plan that it is of, and the keys over its rows."""
 
@@ -38,8 +63,9 @@ class GroupedBlock:
     @property
     def lasts(self) -> bool:
         """Whether its rows never end: nothing beneath expires or can be deleted."""
-        streams = [scan.stream for scan, _ in self.block.scans]
-        return self.block.is_of_tables and not any(s.retractable or s.window is not None for s in streams)
+        scans = [scan for scan, _ in self.block.scans]
+        ends = any(scan.stream.retractable or scan.window is not None for scan in scans)
+        return self.block.is_of_tables and not ends
 
     @cached_property
     def _classes(self) -> ColumnClasses:
@@ -67,14 +93,58 @@ class GroupedBlock:
                 places = sorted((place_of[class_], column) for class_, column in named)
                 yield KeyScheme(scan.stream.name, number, tuple(places))
 
-    def rising_keys(self) -> Iterator[tuple[int, Expression]]:
+    def rising_keys(self) -> Iterator[RisingKey]:
         """The places of keys that are a function of the times of all streams, one that never falls."""
         if not self.block.is_of_tables:
             return
         times = {self._classes.of(first + scan.stream.time) for scan, first in self.block.scans}
         for place, key in enumerate(self.keys):
-            if {self._classes.of(c) for c in columns_of(key)} == times and monotone_in(key) is not None:
-                yield place, shift_columns(key, lambda index: 0)
+            bound = least_later(key)
+            if bound is None:
+                continue
+            column = next(part for part in walk(bound) if isinstance(part, Column))
+            of_time = times == {self._classes.of(column.index)}
+            if of_time or self._is_latest(column, times):
+                yield RisingKey(place, shift_columns(bound, lambda index: 0), of_time and bound == key)
+
+    def _is_latest(self, column: Column, times: set[int]) -> bool:
+        """Whether conditions say that no time of a combination is later than a column of it.
+
+        So it is with b.ts BETWEEN a.ts AND a.expires: whatever comes once the watermarks have passed a value
+        of a.expires has a time that is later, and is in no combination with it.
+        """
+        later: dict[int, set[int]] = {}
+        for condition in self.block.conditions:
+            for bound in implied_bounds(condition):
+                if len(bound.terms) == 1 and bound.terms[0][1] == 1 and _is_no_more(bound):
+                    later.setdefault(self._classes.of(bound.column), set()).add(
+                        self._classes.of(bound.terms[0][0])
+                    )
+        latest = self._classes.of(column.index)
+        return column.type in (BIGINT, TIMESTAMP) and all(latest in _reached(time, later) for time in times)
+
+    def session_time(self) -> Expression | None:
+        """The time of the session that is a key, if it is that of the one stream."""
+        session = next((one for key in self.keys if (one := session_of(key)) is not None), None)
+        if session is None or not self.block.is_of_tables or len(self.block.scans) != 1:
+            return None
+        scan, first = self.block.scans[0]
+        time = Column(first + scan.stream.time, scan.schema[scan.stream.time].type)
+        return shift_columns(time, lambda index: 0) if session.time == time else None
+
+
+def least_later(key: Expression) -> Expression | None:
+    """A bound such that no key of a later time is below it, as a function of the time; None if there is none.
+
+    Of a key that never falls that is the key itself. The end of a window is later than each of its times,
+    whatever its length; by its start the groups of windows of other lengths could not be judged as well.
+    """
+    window = window_of(key)
+    if window is None:
+        return None if monotone_in(key) is None else key
+    unit = Literal(1, DAY_TIME if key.type == TIMESTAMP else BIGINT)
+    is_rising = key == window.end and monotone_in(window.time) is not None
+    return resolve_call("add", [window.time, unit]) if is_rising else None
 
 
 def groupings_of(plan: Plan, block_of: Callable[[Plan], Block]) -> list[GroupedBlock]:
@@ -84,7 +154,11 @@ def groupings_of(plan: Plan, block_of: Callable[[Plan], Block]) -> list[GroupedB
     """
     if isinstance(plan, Aggregate):
         block = block_of(plan.input)
-        return [GroupedBlock(plan.input, block, _over(plan.keys, block))]
+        keys = _over(plan.keys, block)
+        item = block.items[0]
+        if len(block.items) == 1 and isinstance(item, UnionAll):  # conditions above it take nothing to groups
+            return [leaf for child in item.inputs for leaf in _united(child, keys, block_of)]
+        return [GroupedBlock(plan.input, block, keys)]
     return [leaf for child in plan.inputs for leaf in _united(child, None, block_of)]
 
 
@@ -115,16 +189,20 @@ class Finality:
     """
 
     schemes: tuple[tuple[KeyScheme, ...], ...] = ()
-    times: tuple[tuple[int, Expression], ...] = ()
+    times: tuple[RisingKey, ...] = ()
+    session: Expression | None = (
+        None  # the time of a session that is among the keys: it is final after its end
+    )
 
     def __bool__(self) -> bool:
-        return bool(self.schemes or self.times)
+        return bool(self.schemes or self.times or self.session)
 
 
 def finality_of(groupings: Sequence[GroupedBlock]) -> Finality:
     """What makes the groups of the rows of some blocks final, whether they may still shrink or not."""
     schemes = [tuple(schemes) for grouping in groupings for schemes in grouping.key_schemes()]
-    return Finality(tuple(schemes) if all(schemes) else (), tuple(_common_rising_keys(groupings)))
+    session = groupings[0].session_time() if len(groupings) == 1 else None
+    return Finality(tuple(schemes) if all(schemes) else (), tuple(_common_rising_keys(groupings)), session)
 
 
 def freeing_of(groupings: Sequence[GroupedBlock]) -> Finality:
@@ -135,10 +213,31 @@ def freeing_of(groupings: Sequence[GroupedBlock]) -> Finality:
     return finality_of(groupings) if all(grouping.lasts for grouping in groupings) else Finality()
 
 
-def _common_rising_keys(groupings: Sequence[GroupedBlock]) -> list[tuple[int, Expression]]:
+def _common_rising_keys(groupings: Sequence[GroupedBlock]) -> list[RisingKey]:
     """The keys that are, in every block, the same function of the time of every stream."""
     first, *others = [{*one.rising_keys()} for one in groupings]
-    return sorted(first.intersection(*others), key=lambda key: (key[0], str(key[1])))
+    return sorted(first.intersection(*others), key=lambda key: (key.place, str(key.bound)))
+
+
+def _is_no_more(bound: UpperBound) -> bool:
+    """Whether a bound adds nothing to what it is by."""
+    match bound.constant:
+        case None:
+            return True
+        case Literal(int(value)):
+            return bound.sign * value <= 0
+    return False
+
+
+def _reached(start: int, later: Mapping[int, set[int]]) -> set[int]:
+    """The columns that are at least as late as one, itself among them."""
+    reached, ahead = {start}, [start]
+    while ahead:
+        for column in later.get(ahead.pop(), ()):
+            if column not in reached:
+                reached.add(column)
+                ahead.append(column)
+    return reached
 
 
 def _equal(condition: Expression) -> tuple[int, int] | None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from seine.algebra.definitions import StreamDef
+from seine.algebra.event_windows import session_of
 from seine.algebra.expressions import Column, Expression, substitute
 from seine.algebra.monotone import monotone_in
 from seine.algebra.plan import Aggregate, Distinct, Except, Lookup, Plan, Scan, UnionAll
@@ -19,7 +19,7 @@ from seine.optimizer.block import Block, block_of
 from seine.safety.graph.build_graph import BlockGraph, Offer, SafetyItem, build_graph
 from seine.safety.graph.closure import Closure, finished
 from seine.safety.graph.column_classes import ColumnClasses
-from seine.safety.states.final_groups import GroupedBlock, groupings_of
+from seine.safety.states.final_groups import GroupedBlock, groupings_of, least_later
 from seine.safety.states.runnable import why_not_purged
 
 _NAMES = {Aggregate: "groups", Distinct: "distinct rows", UnionAll: "union", Except: "difference"}
@@ -49,7 +49,9 @@ class Branch:
     def closed(self) -> Closure:
         """What is closed for given values of the keys."""
         plain = [column for column in self.columns if column is not None]
-        return self.graph.given(plain, [c for key in self.keys if (c := monotone_in(key)) is not None])
+        bounds = [bound for key in self.keys if (bound := least_later(key)) is not None]
+        bounds += [session.time for key in self.keys if (session := session_of(key)) is not None]
+        return self.graph.given(plain, [c for bound in bounds if (c := monotone_in(bound)) is not None])
 
     @property
     def is_finished(self) -> bool:
@@ -150,8 +152,8 @@ def _table(item: Scan | Lookup) -> SafetyItem:
     columns = tuple(field.name for field in item.schema)
     if isinstance(item, Lookup):
         return SafetyItem(item.alias, columns, finite=True)
-    stream, lasting = item.stream, item.stream.window is None
-    offers = tuple(_punctuations(stream))
+    stream, lasting = item.stream, item.window is None
+    offers = tuple(_punctuations(item))
     return SafetyItem(item.alias, columns, offers, not lasting, stream.retractable and lasting)
 
 
@@ -164,20 +166,21 @@ def _shared(block: Block, classes: ColumnClasses) -> set[int]:
     return {column for _, column in placed if len(owners[classes.of(column)]) > 1}
 
 
-def _punctuations(stream: StreamDef) -> Iterable[Offer]:
+def _punctuations(scan: Scan) -> Iterable[Offer]:
     """The punctuations of a stream that never lapse or whose values begin anew, and its watermark.
 
     A punctuation that lapses allows matches again later, and a tuple without a window waits for them; with
     reused values no tuple from before matches. Of a stream whose tuples may be deleted at any time the
     watermark says too little.
     """
+    stream = scan.stream
     since = stream.since
     for number, scheme in enumerate(stream.schemes):
         if scheme.reused:
             yield Offer(frozenset(scheme.columns), frozenset([since[number]]))
         elif scheme.lifespan is None:
             yield Offer(frozenset(scheme.columns))
-    if stream.window is not None or not stream.retractable:
+    if scan.window is not None or not stream.retractable:
         yield Offer(frozenset(), frozenset([stream.time]))
 
 

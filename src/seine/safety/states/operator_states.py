@@ -185,7 +185,7 @@ def _is_small(breaker: Plan, sources: Sources) -> bool:
 def lasting(plan: Plan, sources: Sources) -> tuple[str, ...]:
     """The aliases of the streams whose tuples make rows that never expire."""
     if isinstance(plan, Scan):
-        return () if plan.stream.window is not None else (plan.alias,)
+        return () if plan.window is not None else (plan.alias,)
     if isinstance(plan, Lookup):
         return ()
     if isinstance(plan, Except):
