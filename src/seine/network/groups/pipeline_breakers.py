@@ -106,6 +106,7 @@ class PipelineBreakers:
         may_join = self._kin if expandable and is_plain else None
         kin = may_join.of(self._site, wanted, self._placer.owner) if may_join else []
         panes = None if is_plain or self._site.closed or not (final and lasting) else self._panes(wanted)
+        feeding: AggregateInput
         if panes is not None:
             node, feeding = panes.node(), panes
         elif self._site.closed:
