@@ -160,11 +160,15 @@ class JoinOrderSearch:
         return next(order for order, cost in zip(orders, added, strict=True) if cost <= least)
 
     def _cheapest_beginnings(self, costs: JoinCosts) -> Iterator[Beginning]:
-        """Of the sequences of existing joins of each length, none among them, the few that cost least."""
+        """Of the sequences of existing joins of each length, none among them, the few that cost least.
+
+        A relation begins none.
+        """
         lengths: dict[int, list[tuple[float, int, Beginning]]] = {}
-        for number, beginning in enumerate(self._all_beginnings()):
-            same = lengths.setdefault(len(beginning[1]), [])
-            same.append((self._added(*beginning, costs), number, beginning))
+        for number, (first, steps) in enumerate(self._all_beginnings()):
+            if self._bases[first].node is not None:
+                same = lengths.setdefault(len(steps), [])
+                same.append((self._added(first, steps, costs), number, (first, steps)))
         for same in lengths.values():
             yield from (one for _, _, one in sorted(same, key=lambda one: one[:2])[:_MOST_COMPLETED])
 

@@ -255,3 +255,18 @@ def test_with_statistics_too_a_query_that_stands_is_found_whole() -> None:
         for number, plan in enumerate(plans):
             added = [network.nodes[i].kind for i in network.add(Query(f"again{number}", plan)).added]
             assert {*added} <= {"deliver"}, (seed, number)  # of tables that may change places
+
+
+def test_a_relation_begins_no_order_however_small_it_is() -> None:
+    links: list[Link] = [("a", K, "r", K), ("r", X, "b", X), ("b", K, "c", K)]
+    network = Network()
+    small = pa.record_batch({"c0": [1], "c1": [1]})
+    network.estimates = Estimates({**known(500).samples, "r": Sample(small, 1.0)})
+    for number, names in enumerate(itertools.permutations("rabc")):
+        network.add(
+            Query(
+                f"q{number}",
+                block({name: dict(zip("abcr", SOURCES, strict=True))[name] for name in names}, links),
+            )
+        )
+    assert len(joins(network)) == 2
