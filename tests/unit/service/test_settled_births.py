@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from seine.service import registrar, settled_births
 from tests.support.service_rig import STREAM, Rig
 
 COUNTS = "SELECT a, COUNT(*) AS n FROM s GROUP BY a"
@@ -90,6 +91,48 @@ def test_a_restart_in_between_is_no_hindrance(rig: Rig) -> None:
     restart(rig)
     feed(rig, 12, 13)
     assert births(rig) == {"q": 0, "p": 0}
+
+
+def test_a_crash_before_the_catalog_knows_leaves_all_as_it_was(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The files of the new version are there, and nothing names them."""
+    rig.register(f"CREATE QUERY q AS {COUNTS};")
+    feed(rig, 1)
+    rig.register(f"CREATE QUERY p AS {COUNTS};")
+    feed(rig, 2, 12)
+    version = rig.service.published.view.version
+
+    def killed(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(registrar, "enter_moves", killed)
+        with pytest.raises(KeyboardInterrupt):
+            feed(rig, 13)
+    restart(rig)
+    assert births(rig) == {"q": 0, "p": 1} and rig.service.published.view.version == version
+    rig.run()  # the line that was admitted and in no entry is read again
+    assert births(rig) == {"q": 0, "p": 0}
+    feed(rig, 14, 15)
+    assert rig.records("p")[-3:] == rig.records("q")[-3:]
+
+
+def test_many_queries_settle_a_few_at_a_time(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settled_births, "MOST_SETTLED_AT_ONCE", 1)
+    rig.register(f"CREATE QUERY q AS {COUNTS}; CREATE QUERY q2 AS {COUNTS};")
+    feed(rig, 1)
+    more = "SELECT a, COUNT(*) AS n, SUM(a) AS total FROM s GROUP BY a"
+    rig.register(f"CREATE QUERY p AS {more};")
+    feed(rig, 2, 12)
+    aggregates = []
+    for time in range(13, 20):
+        feed(rig, time)
+        nodes = rig.service.registrar.network.nodes.values()
+        aggregates.append(sum(node.kind == "aggregate" for node in nodes))
+    assert aggregates[0] == 2 and aggregates[-1] == 1, "the older ones go over to more functions"
+    assert births(rig) == {"q": 1, "q2": 1, "p": 1} and tags(rig) == 1
+    assert rig.records("q2")[-3:] == rig.records("q")[-3:]
 
 
 def test_a_query_that_is_paused_is_left_alone_and_begins_anew(rig: Rig) -> None:
