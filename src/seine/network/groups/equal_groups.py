@@ -14,8 +14,9 @@ Cites: ARGUS 5.3 (sharing with nodes that run)
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from seine.algebra.expressions import Expression, Literal, Parameter, columns_of, conjuncts, walk
 from seine.graph.claims import Claim, RowClaim, TagClaim, claimed_nodes
@@ -140,20 +141,27 @@ def birthless_constants(
     site: NodeMemo, below: Node, shape: Expression | None, constants: Sequence[str]
 ) -> Hashable:
     """The constants of conditions on the rows of a node, as text, without births."""
-    hidden = dict(_hidden_columns(site, below))
     known: list[Hashable] = list(constants)
-    for part in conjuncts(shape):
-        kinds = {hidden.get(column) for column in columns_of(part)}
-        for place in _parameters(part):
-            if kinds == {_ARRIVAL}:
-                known[place] = None
-            elif kinds == {_TAG}:
-                known[place] = _birthless_tag(site, int(constants[place]))
+    for place, kind in _hidden_parameters(shape, tuple(_hidden_columns(site, below))):
+        known[place] = None if kind == _ARRIVAL else _birthless_tag(site, int(constants[place]))
     return tuple(known)
 
 
-def _parameters(expression: Expression) -> Iterator[int]:
-    return (part.index for part in walk(expression) if isinstance(part, Parameter))
+@lru_cache(maxsize=1 << 12)
+def _hidden_parameters(
+    shape: Expression | None, columns: tuple[tuple[int, str], ...]
+) -> tuple[tuple[int, str], ...]:
+    """The parameters that arrivals or tags, in these columns, are compared with, and which of the two."""
+    hidden = dict(columns)
+    kinds = [(part, {hidden.get(column) for column in columns_of(part)}) for part in conjuncts(shape)]
+    return tuple(
+        (one.index, kind)
+        for part, only in kinds
+        for kind in only
+        if kind is not None and len(only) == 1
+        for one in walk(part)
+        if isinstance(one, Parameter)
+    )
 
 
 def _hidden_columns(site: NodeMemo, node: Node) -> Iterable[tuple[int, str]]:
