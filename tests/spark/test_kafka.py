@@ -87,11 +87,11 @@ def test_hostile_records_and_a_place_to_start(
 ) -> None:
     kafka.create_topic("hostile", 2)
     early = json.dumps({"item": 1, "price": 99, "ts": 1}).encode()
-    kafka.send("hostile", [(0, early), (1, early)], time=1_000_000)
+    kafka.send("hostile", [(0, early), (1, early)], at=1_000_000)
     good = json.dumps({"item": 1, "price": 70, "ts": 5}).encode()
     huge = json.dumps({"item": 1, "price": 70, "ts": 5, "note": "x" * (17 << 20)}).encode()
     bad = [None, b"\x80\x81\x00", b'{"item": 1.5, "ts": 1}', b'{"ts": 5, "who": 1}', huge]
-    kafka.send("hostile", [(1, record) for record in bad] + [(0, good)], time=2_000_000)
+    kafka.send("hostile", [(1, record) for record in bad] + [(0, good)], at=2_000_000)
     source = f"FROM 'kafka://{kafka.servers}/hostile' WITH (start = '1970-01-01T00:30:00Z')"
     script = BID.format(source=source) + DEAR
     records, dead, _ = _run(spark, tmp_path, script)

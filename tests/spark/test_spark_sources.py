@@ -109,7 +109,7 @@ def test_kills_lose_and_repeat_nothing(tmp_path: Path) -> None:
     for _ in range(2):
         before = output.read_text() if output.exists() else ""
         process = start(*words, log=tmp_path / "command.log")
-        wait_for_change(output, before, process)
+        wait_for_change(output, before, process, 300)
         time.sleep(rng.random() * 0.4)
         kill(process)
     final = start(*words, log=tmp_path / "command.log")

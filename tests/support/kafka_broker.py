@@ -73,21 +73,21 @@ class KafkaBroker:
             properties.put(name, value)
         return properties
 
-    def create_topic(self, name: str, partitions: int, **configuration: str) -> None:
+    def create_topic(self, name: str, partitions: int) -> None:
+        """Create a topic, and wait until the producer knows all of it."""
         topic = self._jvm.org.apache.kafka.clients.admin.NewTopic(name, partitions, 1)
-        if configuration:
-            topic = topic.configs({key.replace("_", "."): value for key, value in configuration.items()})
         self._admin.createTopics(self._jvm.java.util.Collections.singleton(topic)).all().get()
+        deadline = time.monotonic() + _READY_SECONDS
+        while self._producer.partitionsFor(name).size() < partitions and time.monotonic() < deadline:
+            time.sleep(0.1)
 
     def delete_topic(self, name: str) -> None:
         self._admin.deleteTopics(self._jvm.java.util.Collections.singleton(name)).all().get()
 
-    def send(self, topic: str, records: Sequence[tuple[int, bytes | None]], time: int | None = None) -> None:
-        """Append records, each to its partition; `time` is theirs, in milliseconds."""
+    def send(self, topic: str, records: Sequence[tuple[int, bytes | None]], at: int | None = None) -> None:
+        """Append records, each to its partition; `at` is their time, in milliseconds."""
         record = self._jvm.org.apache.kafka.clients.producer.ProducerRecord
-        sent = [
-            self._producer.send(record(topic, place, time, None, value, None)) for place, value in records
-        ]
+        sent = [self._producer.send(record(topic, place, at, None, value, None)) for place, value in records]
         for one in sent:
             one.get()  # raises what went wrong
 

@@ -25,7 +25,7 @@ from seine.errors import RunError
 from seine.intake.admission import Admission, Admitted, LineVerdict
 from seine.intake.intake_state import AdmissionState
 from seine.intake.parsed import Parsed, ParsedLines
-from seine.intake.punctuations import FreshPunctuations, PunctuationProbe, limits_of
+from seine.intake.punctuations import FreshPunctuations, PunctuationProbe, PunctuationStore, limits_of
 from seine.rows.clock_parts import watermark_of
 from seine.rows.delta import FOREVER
 
@@ -44,11 +44,17 @@ class BatchAdmission(Admission):
         state: AdmissionState | None = None,
         runs: Mapping[str, pa.RecordBatch] | None = None,
         place: int = 0,
+        kept: list[PunctuationStore] | None = None,
     ) -> None:
-        """`place` is that of the task among those of its micro-batch."""
+        """`place` is that of the task among those of its micro-batch.
+
+        A task may be given stores that were `kept` from one that judged by the same punctuations.
+        """
         before = state or AdmissionState()
         first = before.arrivals + place * TASK_NUMBERS
-        super().__init__(stream, replace(before, arrivals=first), runs)
+        names = before.punctuations if kept is None else []
+        super().__init__(stream, replace(before, arrivals=first, punctuations=names), runs)
+        self.kept = self.kept if kept is None else kept
         self._last_number = first + TASK_NUMBERS
         self.admitted_numbers: IntArray = np.zeros(0, np.int64)  # of the lines that were let in last
 

@@ -14,7 +14,7 @@ import json
 import os
 import uuid
 from collections.abc import Iterable, Iterator
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -27,6 +27,7 @@ from seine.intake.future_lines import refuse_future
 from seine.intake.intake_state import SparkState, StreamState
 from seine.intake.journal import Entry, run_name
 from seine.intake.parsed import DeadLine
+from seine.intake.punctuations import PunctuationStore
 from seine.rows.arrow_ipc import ipc_pieces
 from seine.rows.clock_parts import ClockPart, largest
 from seine.runtime.flow.admitted_rows import punctuation_delta, source_delta
@@ -61,9 +62,7 @@ class _SourceTask:
         self._stream: StreamDef = self._here.version.streams[name]
         state = entry.intake.streams.get(name, StreamState())
         self._spark, self._latest = state.spark or SparkState(), state.latest
-        names = [run for runs in state.admission.punctuations for run in runs]
-        runs = {run: deployment.journal.run(run_name(name, run)) for run in names}
-        self._admission = BatchAdmission(self._stream, state.admission, runs, place)
+        self._admission = _admission(deployment, self._stream, state, place)
         self._parse = parser_of(self._stream)
         self._letters = _LetterFile(deployment.results(entry.number))
         self._seen: dict[str, int] = {}
@@ -132,6 +131,33 @@ class _SourceTask:
             self._letters.reason,
             letters,
         )
+
+
+class _KnownPromises(NamedTuple):
+    """Punctuations that a worker has made ready to be looked up, and the runs that they are made of."""
+
+    stream: StreamDef
+    runs: list[list[str]]
+    stores: list[PunctuationStore]
+
+
+_known: dict[tuple[str, str], _KnownPromises] = {}  # by folder and stream; runs never change under a name
+
+
+def _admission(deployment: Deployment, stream: StreamDef, state: StreamState, place: int) -> BatchAdmission:
+    """The judge of a task; punctuations are made ready once for as long as they are the same."""
+    key, names = (deployment.folder, stream.name), state.admission.punctuations
+    last = _known.get(key)
+    if last is not None and (last.stream, last.runs) == (stream, names):
+        return BatchAdmission(stream, state.admission, place=place, kept=last.stores)
+    runs = {
+        name: deployment.journal.run(run_name(stream.name, name)) for several in names for name in several
+    }
+    admission = BatchAdmission(stream, state.admission, runs, place)
+    if any(folder != deployment.folder for folder, _ in _known):
+        _known.clear()  # one pipeline at a time is at work here
+    _known[key] = _KnownPromises(stream, names, admission.kept)
+    return admission
 
 
 def _push(

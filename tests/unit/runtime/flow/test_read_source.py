@@ -11,7 +11,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from seine.errors import SeineError
+from seine.frontends.script.script_file import read_script
 from seine.intake.arrived_records import WALL
+from seine.intake.intake import Intake
+from seine.intake.journal import Journal
 from seine.run_local import run_local
 from tests.support.paced_rig import NOON, PacedRig, Task, lines_of_files, records_of_topic
 from tests.support.seeds import seeds
@@ -276,3 +280,54 @@ def test_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert dear == [("+", 20), ("-", 20)]
     (letter,) = rig.letters()
     assert letter["reason"] == "the timestamp is NULL" and '"price": 30' in letter["record"]
+
+
+def test_a_silent_stream_holds_nobody_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = tmp_path / "two.sql"
+    text = (
+        "CREATE STREAM {} (k BIGINT, ts BIGINT) TIMESTAMP BY ts WINDOW 9 USING json OPTIONS (path '{}') {};"
+    )
+    idle = "WITH (idle = INTERVAL '5' SECOND)"
+    query = "CREATE QUERY q AS SELECT a.k AS k FROM a, b WHERE a.k = b.k;"
+    script.write_text(text.format("a", "a", idle) + text.format("b", "b", "") + query, encoding="utf-8")
+    rig = PacedRig(script, tmp_path, monkeypatch, follow=True)
+    rig.set_wall(100)
+    line = b'{"k": 1, "ts": %d}'
+    rig.batch([("a", lines_of_files([line % 3])), ("b", lines_of_files([line % 4]))])
+    rig.set_wall(104)
+    rig.batch([("b", lines_of_files([line % 8]))])
+    assert rig.watermarks == {"a": 3, "b": 8} and not rig.opened.driver._feed()
+    rig.set_wall(106)
+    assert rig.opened.driver._feed()
+    rig.batch([])
+    assert rig.watermarks == {"a": 8, "b": 8} and rig._is_offered()
+    rig.batch([("a", lines_of_files([line % 7, line % 9]))])
+    assert [letter["reason"].split()[0] for letter in rig.letters()] == ["behind"]
+
+
+def test_a_secret_is_in_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script, options = tmp_path / "secret.sql", tmp_path / "options"
+    source = "OPTIONS (subscribe 'bids', kafka.ssl.key.password '${WORD}',"
+    text = SHORT.format(type="BIGINT", window="9", clauses="", options="")
+    script.write_text(text.replace("OPTIONS (subscribe 'bids',", source), encoding="utf-8")
+    with pytest.raises(SeineError, match=r"needs \$\{WORD\}"):
+        PacedRig(script, tmp_path / "none")
+    options.write_text("WORD = correct horse battery\n", encoding="utf-8")
+    (tmp_path / "run").mkdir()
+    rig = PacedRig(script, tmp_path / "run", monkeypatch, options_file=str(options))
+    (stream,) = rig.opened.reading.streams
+    assert stream.reader is not None
+    assert "correct horse battery" in rig.opened.reading.secrets.resolved("bid", stream.reader).values()
+    rig.run([[("bid", records_of_topic([_bid(1, 20, 5), b"no"]))]])
+    texts = [path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()]
+    assert len(texts) > 5 and not [text for text in texts if b"horse" in text]
+
+
+def test_streams_that_spark_reads_need_spark(tmp_path: Path) -> None:
+    script = tmp_path / "short.sql"
+    script.write_text(SHORT.format(type="BIGINT", window="9", clauses="", options=""), encoding="utf-8")
+    with pytest.raises(SeineError, match="stream bid is read by Spark"):
+        run_local(str(script))
+    stream = read_script(str(script)).declarations.streams["bid"]
+    with pytest.raises(SeineError, match="only `seine run`"):
+        Intake([stream], Journal(str(tmp_path / "j")))
