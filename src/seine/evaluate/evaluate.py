@@ -20,14 +20,20 @@ from seine.algebra.linear_names import WEIGHTED
 from seine.algebra.types import Kind
 from seine.evaluate import tree_expressions
 from seine.evaluate.kernels import (
+    bits,
     casts,
     dates,
+    digests,
+    json_paths,
     logic,
     mathematics,
     numeric,
     strings,
+    text_codes,
+    web_addresses,
     window_bounds,
     xpath_functions,
+    zones,
 )
 from seine.evaluate.kernels.datum import Datum, Kernel, as_array
 from seine.evaluate.linear_sums import linear_kernel, weighted_sum
@@ -46,9 +52,15 @@ KERNELS: dict[str, Kernel] = _Kernels(
         **logic.KERNELS,
         **casts.KERNELS,
         **mathematics.KERNELS,
+        **bits.KERNELS,
         **strings.KERNELS,
+        **text_codes.KERNELS,
+        **digests.KERNELS,
+        **web_addresses.KERNELS,
+        **json_paths.KERNELS,
         **dates.KERNELS,
         **window_bounds.KERNELS,
+        **zones.KERNELS,
         **xpath_functions.KERNELS,
         **tree_expressions.KERNELS,
         WEIGHTED: weighted_sum,

@@ -12,6 +12,7 @@ from seine.algebra.functions.arithmetic import decimal_operand
 from seine.algebra.functions.casting import implied_cast
 from seine.algebra.functions.mismatch import TypeMismatch
 from seine.algebra.functions.widening import common_type
+from seine.algebra.java_patterns import PatternFault, re2_pattern
 from seine.algebra.types import BOOLEAN, NULL, STRING, Kind, Type
 
 COMPARISONS = {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq_null_safe": "<=>"}
@@ -102,16 +103,16 @@ def resolve_like(name: str, args: Sequence[Expression]) -> Expression:
 
 
 def check_regex(pattern: Expression) -> None:
-    """Refuse a constant that is no regular expression of RE2, the linear-time dialect that kernels use."""
+    """Refuse a constant that has no equal in RE2, the linear-time dialect that kernels use."""
     if not isinstance(pattern, Literal) or pattern.value is None:
         return
     try:
-        pc.match_substring_regex(pa.array([""]), pattern.value)
-    except pa.ArrowInvalid as refusal:
+        pc.match_substring_regex(pa.array([""]), re2_pattern(pattern.value))
+    except (pa.ArrowInvalid, PatternFault) as refusal:
         reason = str(refusal).removeprefix("Invalid regular expression: ")
         raise TypeMismatch(
             f"'{pattern.value}' is not a regular expression: {reason}",
-            hint="RE2 syntax: no look-around, no back-references",
+            hint="RE2 syntax: no look-around, no back-references, no classes inside of classes",
         ) from None
 
 

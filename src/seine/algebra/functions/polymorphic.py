@@ -112,11 +112,11 @@ def resolve_round(name: str, args: Sequence[Expression]) -> Expression:
     if constant is None:
         raise TypeMismatch(f"the digits of {name} must be a whole constant", hint=f"e.g. {name}(x, 2)")
     arg = number(args[0], name)
-    return Call(name, (arg, Literal(constant, INT)), _rounded(arg.type, constant))
+    return Call(name, (arg, Literal(constant, INT)), rounded_type(arg.type, constant))
 
 
-def _rounded(type_: Type, digits: int) -> Type:
-    """One integral digit more, since 9.9 rounds to 10."""
+def rounded_type(type_: Type, digits: int) -> Type:
+    """The type of a number rounded to digits: one integral digit more, since 9.9 rounds to 10."""
     if type_.kind is not Kind.DECIMAL:
         return type_
     integral = type_.precision - type_.scale + 1

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Callable, Sequence
 
 from seine.algebra.expressions import Call, Expression, Literal
-from seine.algebra.functions import logic_types, polymorphic
+from seine.algebra.functions import logic_types, number_types, polymorphic
 from seine.algebra.functions.arithmetic import resolve_arithmetic, resolve_negation
-from seine.algebra.functions.casting import literal, resolve_cast
-from seine.algebra.functions.mismatch import TypeMismatch
+from seine.algebra.functions.casting import implied_cast, literal, resolve_cast
+from seine.algebra.functions.function_hints import unknown_function
 from seine.algebra.functions.signatures import SIGNATURES, check_arity
 from seine.algebra.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, Kind, Type
 
@@ -39,7 +38,6 @@ ALIASES = {
     "week": "weekofyear",
     "dateadd": "date_add",
     "date_diff": "datediff",
-    "date_part": "extract",
     "datepart": "extract",
     "to_unix_timestamp": "unix_timestamp",
     "nvl": "coalesce",
@@ -55,6 +53,12 @@ ALIASES = {
     "try_to_date": "to_date",
     "try_to_timestamp": "to_timestamp",
     "try_make_date": "make_date",
+    "try_make_timestamp": "make_timestamp",
+    "try_parse_url": "parse_url",
+    "try_url_decode": "url_decode",
+    "equal_null": "eq_null_safe",
+    "getbit": "bit_get",
+    "date_part": "extract",
 }
 
 _CAST_FUNCTIONS: dict[str, Type] = {
@@ -67,9 +71,6 @@ _CAST_FUNCTIONS: dict[str, Type] = {
     "date": DATE,
     "timestamp": TIMESTAMP,
 }
-
-_CLOCK_FUNCTIONS = ("current_date", "current_timestamp", "curdate", "now", "localtimestamp", "current_time")
-_RANDOM_FUNCTIONS = ("rand", "random", "randn", "uuid", "shuffle", "monotonically_increasing_id")
 
 
 def resolve_call(name: str, args: Sequence[Expression]) -> Expression:
@@ -92,30 +93,12 @@ def resolve_call(name: str, args: Sequence[Expression]) -> Expression:
         return resolver(args)
     if canonical in SIGNATURES:
         return SIGNATURES[canonical].bind(canonical, args)
-    raise _unknown(name)
+    raise unknown_function(name, function_names())
 
 
 def function_names() -> list[str]:
     """All function names, aliases included, sorted."""
     return sorted({*ALIASES, *_RESOLVERS, *SIGNATURES})
-
-
-def _unknown(name: str) -> TypeMismatch:
-    if name in _CLOCK_FUNCTIONS:
-        return TypeMismatch(
-            f"{name} is refused: results depend on event times alone",
-            hint="use the stream's timestamp column",
-        )
-    if name in _RANDOM_FUNCTIONS:
-        return TypeMismatch(f"{name} is refused: results depend on the input alone")
-    if name == "xpath":
-        hint = (
-            "xpath_string gives the text of the first node, xpath_int(doc, 'count(...)') how many there are"
-        )
-        return TypeMismatch("xpath gives an array, and there are no arrays", hint=hint)
-    close = difflib.get_close_matches(name, function_names(), n=3)
-    hint = f"did you mean {', '.join(close)}?" if close else "see the list of functions in the SQL reference"
-    return TypeMismatch(f"there is no function '{name}'", hint=hint)
 
 
 def _resolve_if(args: Sequence[Expression]) -> Expression:
@@ -152,6 +135,29 @@ def _resolve_regex(name: str, args: Sequence[Expression]) -> Expression:
     return call
 
 
+def _resolve_elt(args: Sequence[Expression]) -> Expression:
+    """ELT(n, a, b, ...) is CASE n WHEN 1 THEN a WHEN 2 THEN b ... END."""
+    branches: list[Expression] = []
+    for position, arg in enumerate(args[1:], 1):
+        is_here = logic_types.resolve_comparison("eq", args[0], literal(position))
+        branches += [is_here, implied_cast(arg, STRING, f"argument {position + 1} of elt")]
+    return logic_types.resolve_case(branches)
+
+
+def _resolve_overlay(args: Sequence[Expression]) -> Expression:
+    """OVERLAY(text, piece, position [, length]): the piece instead of so many characters."""
+    text, piece = (implied_cast(arg, STRING, "an argument of overlay") for arg in args[:2])
+    start = implied_cast(args[2], INT, "argument 3 of overlay")
+    size = resolve_call("length", [piece])
+    if len(args) == 4:
+        given = implied_cast(args[3], INT, "argument 4 of overlay")
+        size = resolve_call("if", [resolve_call("lt", [given, literal(0)]), size, given])
+    before = resolve_call("substring", [text, literal(1), resolve_call("sub", [start, literal(1)])])
+    return resolve_call(
+        "concat", [before, piece, resolve_call("substring", [text, resolve_call("add", [start, size])])]
+    )
+
+
 def _resolve_locate(args: Sequence[Expression]) -> Expression:
     if len(args) == 2:
         return SIGNATURES["instr"].bind("instr", [args[1], args[0]])
@@ -168,6 +174,14 @@ def _arithmetic(name: str) -> tuple[int, int | None, Resolver]:
 
 def _comparison(name: str) -> tuple[int, int | None, Resolver]:
     return 2, 2, lambda args: logic_types.resolve_comparison(name, args[0], args[1])
+
+
+def _bitwise(name: str) -> tuple[int, int | None, Resolver]:
+    return 2, 2, lambda args: number_types.resolve_bitwise(name, args)
+
+
+def _shift(name: str) -> tuple[int, int | None, Resolver]:
+    return 2, 2, lambda args: number_types.resolve_shift(name, args)
 
 
 def _null_test(name: str) -> tuple[int, int | None, Resolver]:
@@ -199,6 +213,9 @@ _RESOLVERS: dict[str, tuple[int, int | None, Resolver]] = {
     "rlike": (2, 2, lambda args: logic_types.resolve_like("rlike", args)),
     "regexp_replace": (3, 3, lambda args: _resolve_regex("regexp_replace", args)),
     "regexp_count": (2, 2, lambda args: _resolve_regex("regexp_count", args)),
+    "regexp_extract": (2, 3, lambda args: _resolve_regex("regexp_extract", args)),
+    "regexp_instr": (2, 2, lambda args: _resolve_regex("regexp_instr", args)),
+    "regexp_substr": (2, 2, lambda args: _resolve_regex("regexp_substr", args)),
     "case": (2, None, logic_types.resolve_case),
     "if": (3, 3, _resolve_if),
     "coalesce": (1, None, logic_types.resolve_coalesce),
@@ -209,9 +226,17 @@ _RESOLVERS: dict[str, tuple[int, int | None, Resolver]] = {
     "nanvl": (2, 2, _resolve_nanvl),
     "concat": (1, None, _resolve_concat),
     "locate": (2, 3, _resolve_locate),
+    "elt": (2, None, _resolve_elt),
+    "overlay": (3, 4, _resolve_overlay),
+    "hex": (1, 1, number_types.resolve_hex),
+    **{name: _bitwise(name) for name in number_types.BITWISE},
+    **{name: _shift(name) for name in number_types.SHIFTS},
+    "bitwise_not": (1, 1, number_types.resolve_bit_not),
+    "bit_count": (1, 1, lambda args: number_types.resolve_bits("bit_count", args)),
+    "bit_get": (2, 2, lambda args: number_types.resolve_bits("bit_get", args)),
     "abs": (1, 1, polymorphic.resolve_abs),
-    "ceil": (1, 1, lambda args: polymorphic.resolve_whole("ceil", args)),
-    "floor": (1, 1, lambda args: polymorphic.resolve_whole("floor", args)),
+    "ceil": (1, 2, lambda args: number_types.resolve_stepped("ceil", args)),
+    "floor": (1, 2, lambda args: number_types.resolve_stepped("floor", args)),
     "round": (1, 2, lambda args: polymorphic.resolve_round("round", args)),
     "bround": (1, 2, lambda args: polymorphic.resolve_round("bround", args)),
     "greatest": (2, None, lambda args: polymorphic.resolve_extreme("greatest", args)),

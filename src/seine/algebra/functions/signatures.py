@@ -47,8 +47,23 @@ contains         string string                 -> boolean
 split_part       string string int             -> string
 md5              string                        -> string
 sha1             string                        -> string
+sha2             string int                    -> string
+crc32            string                        -> bigint
+base64           string                        -> string
+bin              bigint                        -> string
+soundex          string                        -> string
+find_in_set      string string                 -> int
+luhn_check       string                        -> boolean
+parse_url        string string string?         -> string
+url_encode       string                        -> string
+url_decode       string                        -> string
+get_json_object  string string                 -> string
+json_array_length string                       -> int
 regexp_replace   string string string          -> string
 regexp_count     string string                 -> int
+regexp_extract   string string int?            -> string
+regexp_instr     string string                 -> int
+regexp_substr    string string                 -> string
 isnan            double                        -> boolean
 sign             double                        -> double
 sqrt             double                        -> double
@@ -74,6 +89,13 @@ cosh             double                        -> double
 tanh             double                        -> double
 degrees          double                        -> double
 radians          double                        -> double
+asinh            double                        -> double
+acosh            double                        -> double
+atanh            double                        -> double
+cot              double                        -> double
+sec              double                        -> double
+csc              double                        -> double
+factorial        int                           -> bigint
 year             date                          -> int
 quarter          date                          -> int
 month            date                          -> int
@@ -91,6 +113,12 @@ datediff         date date                     -> int
 add_months       date int                      -> date
 months_between   timestamp timestamp boolean?  -> double
 last_day         date                          -> date
+next_day         date string                   -> date
+dayname          date                          -> string
+monthname        date                          -> string
+make_timestamp   int int int int int decimal(16,6) -> timestamp
+from_utc_timestamp timestamp string            -> timestamp
+to_utc_timestamp timestamp string              -> timestamp
 make_date        int int int                   -> date
 unix_date        date                          -> int
 date_from_unix_date int                        -> date

@@ -26,8 +26,8 @@ _GROUPS = {
     "SSS": ("fraction", 3),
     "SSSSSS": ("fraction", 6),
 }
-_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-_MONTHS = (
+DAY_NAMES = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+MONTH_NAMES = (
     "January",
     "February",
     "March",
@@ -119,5 +119,5 @@ def _printed(fields: dict[str, AnyArray], text: str) -> pa.Array:
 def _words(text: str) -> list[str]:
     if text == "a":
         return ["AM", "PM"]
-    names = _DAYS if text[0] == "E" else _MONTHS
+    names = DAY_NAMES if text[0] == "E" else MONTH_NAMES
     return [name if len(text) == 4 else name[:3] for name in names]

@@ -28,6 +28,12 @@ _UNARY: dict[str, tuple[Callable[[AnyArray], AnyArray], float]] = {
     "expm1": (np.expm1, _UNBOUNDED),
     "sign": (np.sign, _UNBOUNDED),
     "rint": (np.rint, _UNBOUNDED),
+    "asinh": (np.arcsinh, _UNBOUNDED),
+    "acosh": (np.arccosh, _UNBOUNDED),
+    "atanh": (np.arctanh, _UNBOUNDED),
+    "cot": (lambda x: 1.0 / np.tan(x), _UNBOUNDED),
+    "sec": (lambda x: 1.0 / np.cos(x), _UNBOUNDED),
+    "csc": (lambda x: 1.0 / np.sin(x), _UNBOUNDED),
     "sin": (np.sin, _UNBOUNDED),
     "cos": (np.cos, _UNBOUNDED),
     "tan": (np.tan, _UNBOUNDED),
@@ -73,25 +79,31 @@ def _is_nan(call: Call, args: Sequence[Datum]) -> pa.Array:
 
 
 def _whole(call: Call, args: Sequence[Datum]) -> pa.Array:
-    """CEIL and FLOOR; a double beyond BIGINT saturates and NaN becomes zero, as in Spark."""
+    """CEIL and FLOOR; NULL for a double beyond BIGINT."""
     source = call.args[0].type
     if source.kind is Kind.DECIMAL:
-        return _whole_decimal(call, args)
+        return _STEP_KERNEL(call, args) if len(args) == 2 else _stepped(call, args[0], 0)
     data = values(args[0])
-    if source == DOUBLE:
-        stepped = np.ceil(data) if call.name == "ceil" else np.floor(data)
-        inside = (stepped >= -(2.0**63)) & (stepped < 2.0**63)
-        bounds = np.where(stepped > 0, np.int64(2**63 - 1), np.where(stepped < 0, np.int64(-(2**63)), 0))
-        data = np.where(inside, np.where(inside, stepped, 0.0).astype(np.int64), bounds)
-    return build(call.type, data, valid(args[0]), row_count(args))
+    if source != DOUBLE:
+        return build(call.type, data, valid(args[0]), row_count(args))
+    stepped = np.ceil(data) if call.name == "ceil" else np.floor(data)
+    inside = (stepped >= -(2.0**63)) & (stepped < 2.0**63)
+    whole = np.where(inside, stepped, 0.0).astype(np.int64)
+    return build(call.type, whole, valid(args[0]) & inside, row_count(args))
 
 
-def _whole_decimal(call: Call, args: Sequence[Datum]) -> pa.Array:
-    data = decimals.unscaled(args[0])
-    unit = decimals.power_of_ten(call.args[0].type.scale)
-    down = data // unit
-    stepped = down + (data % unit != 0) if call.name == "ceil" else down
-    return decimals.from_unscaled(call.type, stepped, valid(args[0]), row_count(args))
+def _stepped(call: Call, array: pa.Array, digits: int) -> pa.Array:
+    """CEIL and FLOOR of decimals to a number of digits."""
+    data, scale = decimals.unscaled(array), call.args[0].type.scale
+    if digits < scale:
+        unit = decimals.power_of_ten(min(scale - digits, 100))
+        down = data // unit
+        data = down + (data % unit != 0) if call.name == "ceil" else down
+        data = decimals.product(data, 10 ** min(max(0, -digits), 100))
+    return decimals.from_unscaled(call.type, data, valid(array), len(array))
+
+
+_STEP_KERNEL = with_constants(_stepped, 1)
 
 
 def _round(call: Call, array: pa.Array, digits: int) -> pa.Array:

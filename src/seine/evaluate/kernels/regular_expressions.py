@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import wraps
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from seine.algebra.expressions import Call
+from seine.algebra.java_patterns import PatternFault, re2_pattern, with_named_groups
 from seine.algebra.like_scanner import scan_like
 from seine.evaluate.kernels.constants import with_constants
 from seine.evaluate.kernels.datum import Kernel, nulls
@@ -52,28 +55,65 @@ def _like(call: Call, array: pa.Array, pattern: str, escape: str = "\\") -> pa.A
 
 
 def _matched(call: Call, array: pa.Array, regex: str) -> pa.Array:
-    """RLIKE; NULL for a pattern that is invalid or too large."""
+    """Where RE2 finds a match; NULL for a pattern that is too large."""
     try:
         return pc.match_substring_regex(array, regex)
     except pa.ArrowInvalid:
         return nulls(call.type, len(array))
 
 
-def _counted(call: Call, array: pa.Array, regex: str) -> pa.Array:
-    try:
-        return pc.count_substring_regex(array, regex)
-    except pa.ArrowInvalid:
-        return nulls(call.type, len(array))
+def _of_pattern(kernel: Callable[..., pa.Array]) -> Kernel:
+    """A kernel of a text, a pattern and constants; NULL for a pattern that is invalid or too large."""
+
+    @wraps(kernel)
+    def guarded(call: Call, array: pa.Array, pattern: str, *constants: object) -> pa.Array:
+        try:
+            return kernel(array, pattern, *constants)
+        except (pa.ArrowInvalid, PatternFault):
+            return nulls(call.type, len(array))
+
+    return with_constants(guarded, 1)
 
 
-def _replaced(call: Call, array: pa.Array, regex: str, replacement: str) -> pa.Array:
+def _found(array: pa.Array, pattern: str) -> pa.Array:
+    return pc.match_substring_regex(array, re2_pattern(pattern, consuming=True))
+
+
+def _counted(array: pa.Array, pattern: str) -> pa.Array:
+    return pc.count_substring_regex(array, re2_pattern(pattern))
+
+
+def _extracted(array: pa.Array, pattern: str, group: int = 1) -> pa.Array:
+    """REGEXP_EXTRACT: a group of the first match, empty without one; NULL without such a group."""
+    regex, groups = with_named_groups(pattern)
+    if not 0 <= group <= groups:
+        raise PatternFault(f"no group {group}")
+    return pc.if_else(pc.is_valid(array), pc.fill_null(_group(array, regex, group), ""), None)
+
+
+def _first_match(array: pa.Array, pattern: str) -> pa.Array:
+    """REGEXP_SUBSTR: the first match, NULL if there is none."""
+    return _group(array, with_named_groups(pattern)[0], 0)
+
+
+def _group(array: pa.Array, regex: str, group: int) -> pa.Array:
+    parts = pc.extract_regex(array, regex)
+    return pc.struct_field(parts, f"g{group}")
+
+
+def _position(array: pa.Array, pattern: str) -> pa.Array:
+    """REGEXP_INSTR: where the first match begins, from 1 on; 0 if there is none."""
+    regex, _ = with_named_groups(pattern)
+    before = pc.struct_field(pc.extract_regex(array, rf"\A(?P<before>(?s:.*?)){regex}"), "before")
+    position = pc.fill_null(pc.add(pc.utf8_length(before), 1), 0).cast(pa.int32())
+    return pc.if_else(pc.is_valid(array), position, pa.scalar(None, position.type))
+
+
+def _replaced(array: pa.Array, pattern: str, replacement: str) -> pa.Array:
     """REGEXP_REPLACE with Java's replacement syntax: $1 is a group, a backslash quotes a character."""
-    try:
-        return pc.replace_substring_regex(
-            _bounded_replacement_input(array, regex, replacement), regex, _rewritten(replacement)
-        )
-    except pa.ArrowInvalid:
-        return nulls(call.type, len(array))
+    regex = re2_pattern(pattern)
+    bounded = _bounded_replacement_input(array, regex, replacement)
+    return pc.replace_substring_regex(bounded, regex, _rewritten(replacement))
 
 
 def _bounded_replacement_input(array: pa.Array, regex: str, replacement: str) -> pa.Array:
@@ -113,7 +153,10 @@ def _rewritten_piece(piece: str) -> str:
 
 KERNELS: dict[str, Kernel] = {
     "like": with_constants(_like, 1),
-    "rlike": with_constants(_matched, 1),
-    "regexp_count": with_constants(_counted, 1),
-    "regexp_replace": with_constants(_replaced, 1),
+    "rlike": _of_pattern(_found),
+    "regexp_count": _of_pattern(_counted),
+    "regexp_extract": _of_pattern(_extracted),
+    "regexp_instr": _of_pattern(_position),
+    "regexp_replace": _of_pattern(_replaced),
+    "regexp_substr": _of_pattern(_first_match),
 }

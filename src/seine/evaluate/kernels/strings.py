@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
@@ -138,9 +137,11 @@ def _instr(_: Call, array: pa.Array, search: str) -> pa.Array:
 
 def _find(_: Call, array: pa.Array, search: str | None, start: int | None) -> pa.Array:
     """LOCATE: 0 for a NULL start; the empty string is at 1, wherever the search begins."""
+    if start is None:
+        return pa.repeat(pa.scalar(0, pa.int32()), len(array))
     if search is None:
         return pa.nulls(len(array), pa.int32())
-    begin = 1 if not search and (start or 0) > 0 else start or 0
+    begin = 1 if not search and start > 0 else start
     return map_distinct(lambda text: text.find(search, begin - 1) + 1 if begin > 0 else 0, array, pa.int32())
 
 
@@ -215,13 +216,6 @@ def _substring_test(kernel: Callable[[pa.Array, str], pa.Array]) -> Kernel:
     return with_constants(lambda _, array, search: kernel(array, search), 1)
 
 
-def _digest(algorithm: str) -> Kernel:
-    def digest(text: str) -> str:
-        return hashlib.new(algorithm, text.encode(), usedforsecurity=False).hexdigest()
-
-    return lambda _, args: map_distinct(digest, args[0], pa.string())
-
-
 KERNELS: dict[str, Kernel] = {
     **regular_expressions.KERNELS,
     "upper": _recased(pc.ascii_upper, str.upper),
@@ -254,6 +248,4 @@ KERNELS: dict[str, Kernel] = {
     "endswith": _substring_test(pc.ends_with),
     "contains": _substring_test(pc.match_substring),
     "split_part": with_constants(_split_part, 1),
-    "md5": _digest("md5"),
-    "sha1": _digest("sha1"),
 }

@@ -173,7 +173,7 @@ def _refusal(node: exp.Expr) -> tuple[str, str]:
         return "* stands for columns only in a SELECT list and in COUNT(*)", "name the columns"
     if isinstance(node, exp.Func):
         return f"{node.key} is not supported", "results depend on event times alone, and types are scalar"
-    return f"this expression ({node.key}) is not supported", "see the SQL reference for what is"
+    return f"this expression ({node.key}) is not supported", "docs/language.md#select lists what is"
 
 
 Handler = Callable[[ExpressionBinder, exp.Expr], Expression]  # binds nodes of one class
@@ -314,6 +314,7 @@ _HANDLERS: dict[type, Handler] = {
     exp.Interval: lambda binder, node: interval(node, binder.context),  # type: ignore[arg-type]
     exp.Neg: _negate,
     exp.Not: lambda binder, node: resolve_call("not", [binder.condition(node.this, "NOT")]),
+    exp.BitwiseNot: lambda binder, node: resolve_call("bitwise_not", [binder.bind(node.this)]),
     exp.And: _logic("and"),
     exp.Or: _logic("or"),
     exp.NullSafeEQ: _binary("eq_null_safe"),
@@ -350,6 +351,11 @@ _HANDLERS: dict[type, Handler] = {
             exp.GT: "gt",
             exp.GTE: "ge",
             exp.RegexpLike: "rlike",
+            exp.BitwiseAnd: "bitwise_and",
+            exp.BitwiseOr: "bitwise_or",
+            exp.BitwiseXor: "bitwise_xor",
+            exp.BitwiseLeftShift: "shiftleft",
+            exp.BitwiseRightShift: "shiftright",
         }.items()
     },
 }

@@ -1,0 +1,218 @@
+"""Kernels of GET_JSON_OBJECT and JSON_ARRAY_LENGTH: each distinct document once.
+
+    get_json_object('{"a": {"b": [1, "x"]}}', '$.a.b[1]')   x
+    get_json_object('[{"a": 1}, {"a": 2}]', '$[*].a')       [1,2]
+
+A string is given without its quotes, everything else as compact JSON. A text that is no JSON, a path that is
+none or leads nowhere, and the value null are NULL.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import lru_cache
+from typing import Any
+
+import pyarrow as pa
+
+from seine.algebra.expressions import Call
+from seine.evaluate.kernels.constants import with_constants
+from seine.evaluate.kernels.datum import Kernel
+from seine.evaluate.kernels.printing import java_double
+from seine.evaluate.kernels.strings import map_distinct
+
+Step = str | int | None  # a name, an index, or * (None)
+
+_STEP = re.compile(r"\.(?P<name>[^.\[]+)|\[(?P<index>\d+)\]|\[\*\]|\['(?P<quoted>[^'?]+)'\]")
+_STRINGS = re.compile(r"""\"(?:\\.|[^"\\])*"|'((?:\\.|[^'\\])*)'""", re.DOTALL)
+_MISSING = object()
+
+
+class _Number(str):
+    """The text of a number, which is written as it was read."""
+
+    __slots__ = ()
+
+
+class _Members(tuple[tuple[str, Any], ...]):
+    """An object in the order of its text, with names that occur twice."""
+
+    __slots__ = ()
+
+
+_DECODER = json.JSONDecoder(
+    parse_int=_Number,
+    parse_float=lambda text: _Number(java_double(float(text))),
+    parse_constant=lambda text: (_ for _ in ()).throw(ValueError(text)),
+    object_pairs_hook=_Members,
+    strict=False,
+)
+
+
+@lru_cache(maxsize=1024)
+def path_steps(path: str) -> tuple[Step, ...] | None:
+    """The steps of a path; None if it is none.
+
+    >>> path_steps("$.a[0]['b c'][*]"), path_steps("a.b")
+    (('a', 0, 'b c', None), None)
+    """
+    if not path.startswith("$"):
+        return None
+    steps: list[Step] = []
+    at = 1
+    while at < len(path):
+        match = _STEP.match(path, at)
+        if match is None:
+            return None
+        at = match.end()
+        name = match["name"] or match["quoted"]
+        steps.append(int(match["index"]) if match["index"] else None if name == "*" else name)
+    return tuple(steps)
+
+
+def _document(text: str) -> Any:
+    """The first value of a text, or a marker if it is broken; strings may have single quotes."""
+    for spelling in (text, _double_quoted(text)) if "'" in text else (text,):
+        try:
+            return _DECODER.raw_decode(spelling.lstrip(" \t\r\n"))[0]
+        except (ValueError, RecursionError):
+            continue
+    return _MISSING
+
+
+def _double_quoted(text: str) -> str:
+    """The text with its single-quoted strings in double quotes."""
+    return _STRINGS.sub(lambda match: match[0] if match[1] is None else _requoted(match[1]), text)
+
+
+def _requoted(inner: str) -> str:
+    plain = inner.replace("\\'", "'")
+    escaped = re.sub(r'(\\.)|"', lambda match: match[1] or '\\"', plain, flags=re.DOTALL)
+    return f'"{escaped}"'
+
+
+def _written(value: Any) -> str:
+    """The value as compact JSON."""
+    if isinstance(value, _Number):
+        return str(value)
+    if isinstance(value, _Members):
+        return "{" + ",".join(f"{_written(name)}:{_written(part)}" for name, part in value) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(_written, value)) + "]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+@dataclass(frozen=True)
+class _Written:
+    """What a path makes of a value: texts, and whether it led to anything ([] may be nothing)."""
+
+    texts: tuple[str, ...] = ()
+    is_match: bool = False
+
+
+class _Style(Enum):
+    """How arrays are written: a single match alone, always as an array, or flattened."""
+
+    RAW = 0
+    QUOTED = 1
+    FLATTEN = 2
+
+
+def _matches(value: Any, steps: Sequence[Step], style: _Style) -> _Written:
+    """What the steps lead to, in the way of Hive, which Spark follows."""
+    if not steps:
+        if style is _Style.FLATTEN and isinstance(value, list):
+            return _together(value, (), style)
+        return _Written((_written(value),), True)
+    step, *rest = steps
+    if isinstance(value, _Members) and isinstance(step, str):
+        return _of_member(value, step, rest, style)
+    if not isinstance(value, list) or isinstance(step, str):
+        return _Written()
+    if isinstance(step, int):
+        nested = _Style.QUOTED if rest and rest[0] is None else style
+        return _matches(value[step], rest, nested) if step < len(value) else _Written()
+    return _of_all(value, rest, style)
+
+
+def _together(parts: list[Any], steps: Sequence[Step], style: _Style) -> _Written:
+    """The texts of all parts, one after the other."""
+    each = [_matches(part, steps, style) for part in parts]
+    return _Written(tuple(text for one in each for text in one.texts), any(one.is_match for one in each))
+
+
+def _of_member(value: _Members, name: str, rest: Sequence[Step], style: _Style) -> _Written:
+    for key, part in value:
+        if key == name and part is not None:
+            written = _matches(part, rest, style)
+            if written.is_match:
+                return written
+    return _Written()
+
+
+def _of_all(value: list[Any], rest: Sequence[Step], style: _Style) -> _Written:
+    """[*]: an array of the matches, or the match itself if it is alone; [*][*] flattens."""
+    if rest and rest[0] is None:
+        return _in_brackets(_together(value, rest[1:], _Style.FLATTEN))
+    if style is _Style.QUOTED:
+        return _in_brackets(_together(value, rest, style))
+    inner = _Style.QUOTED if style is _Style.RAW else style
+    each = [_matches(part, rest, inner) for part in value]
+    matches = sum(one.is_match for one in each)
+    joined = ",".join(text for one in each for text in one.texts)
+    if matches == 0:
+        return _Written()
+    return _Written((f"[{joined}]" if matches > 1 else joined,), True)
+
+
+def _in_brackets(written: _Written) -> _Written:
+    return _Written((f"[{','.join(written.texts)}]",), written.is_match)
+
+
+def _value_at(text: str | None, steps: Sequence[Step]) -> str | None:
+    document = _MISSING if text is None else _document(text)
+    if document is _MISSING:
+        return None
+    plain = _walk(document, steps)
+    if plain is not _MISSING:
+        return str(plain)
+    try:
+        written = _matches(document, steps, _Style.RAW)
+    except RecursionError:
+        return None
+    return written.texts[0] if written.is_match else None
+
+
+def _walk(value: Any, steps: Sequence[Step]) -> Any:
+    """The string that a path without * leads to, which is given without quotes."""
+    for step in steps:
+        if isinstance(step, str) and isinstance(value, _Members):
+            value = next((part for key, part in value if key == step and part is not None), _MISSING)
+        elif isinstance(step, int) and isinstance(value, list) and step < len(value):
+            value = value[step]
+        else:
+            return _MISSING
+    return value if isinstance(value, str) and not isinstance(value, _Number) else _MISSING
+
+
+def _get_json_object(_: Call, array: pa.Array, path: str) -> pa.Array:
+    steps = path_steps(path)
+    if steps is None:
+        return pa.nulls(len(array), pa.string())
+    return map_distinct(lambda text: _value_at(text, steps), array, pa.string())
+
+
+def _array_length(text: str | None) -> int | None:
+    """JSON_ARRAY_LENGTH: NULL for what is not an array."""
+    document = _MISSING if text is None else _document(text)
+    return len(document) if isinstance(document, list) else None
+
+
+KERNELS: dict[str, Kernel] = {
+    "get_json_object": with_constants(_get_json_object, 1),
+    "json_array_length": lambda _, args: map_distinct(_array_length, args[0], pa.int32()),
+}
