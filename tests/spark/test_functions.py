@@ -37,7 +37,7 @@ def _differences(spark: SparkSession, table: pa.Table, texts: list[str], ansi: b
     with _configured(spark, settings):
         frame = spark.createDataFrame(table).coalesce(1)
         theirs = frame.selectExpr(*(f"{text} AS c{i}" for i, text in enumerate(texts))).toArrow()
-    found = []
+    differences = []
     for text, ours, column in zip(texts, _bound(texts), theirs.columns, strict=True):
         mine = evaluate(ours, table.columns, len(table)).to_pylist()
         assert {*mine} != {None}, text
@@ -45,8 +45,8 @@ def _differences(spark: SparkSession, table: pa.Table, texts: list[str], ansi: b
         row = next((row for row, (a, b) in pairs if not _same(a, b)), None)
         if row is not None:
             values = {name: table[name][row].as_py() for name in COLUMNS if name in text}
-            found.append(f"{text}: {mine[row]!r}, Spark has {column[row].as_py()!r} of {values}")
-    return found
+            differences.append(f"{text}: {mine[row]!r}, Spark has {column[row].as_py()!r} of {values}")
+    return differences
 
 
 def _bound(texts: list[str]) -> tuple[Expression, ...]:

@@ -75,7 +75,7 @@ def _of_pattern(kernel: Callable[..., pa.Array]) -> Kernel:
     return with_constants(guarded, 1)
 
 
-def _found(array: pa.Array, pattern: str) -> pa.Array:
+def _has_match(array: pa.Array, pattern: str) -> pa.Array:
     return pc.match_substring_regex(array, re2_pattern(pattern, consuming=True))
 
 
@@ -153,7 +153,7 @@ def _rewritten_piece(piece: str) -> str:
 
 KERNELS: dict[str, Kernel] = {
     "like": with_constants(_like, 1),
-    "rlike": _of_pattern(_found),
+    "rlike": _of_pattern(_has_match),
     "regexp_count": _of_pattern(_counted),
     "regexp_extract": _of_pattern(_extracted),
     "regexp_instr": _of_pattern(_position),
