@@ -57,6 +57,7 @@ def random_group_query(rng: Random) -> str:
     equal = rng.choice(["a = {o}.a", "b = {o}.b", "a = {o}.a AND {s}.b = {o}.b", "ts = {o}.ts"])
     joined = f"FROM {one}, {other} WHERE {one}.{equal.format(s=one, o=other)}"
     key = rng.choice(["a", "b", "ts"])
+    like = "ts" if keys[0].startswith("ts") else key  # values that are punctuated are none of times
     return rng.choice(
         [
             grouped,
@@ -67,7 +68,7 @@ def random_group_query(rng: Random) -> str:
             f"SELECT {named} FROM {one} {union} SELECT {named} FROM {other}",
             f"SELECT {named} FROM {one} {union} SELECT {named} FROM {other} {union} SELECT {named} FROM z w",
             f"{grouped} UNION ALL SELECT {named}, c FROM {other}",
-            f"SELECT g.k0, {other}.c FROM ({grouped}) g, {other} WHERE g.k0 = {other}.{key}",
+            f"SELECT g.k0, {other}.c FROM ({grouped}) g, {other} WHERE g.k0 = {other}.{like}",
             f"SELECT n, COUNT(*) AS m FROM ({grouped}) g GROUP BY n",
             f"SELECT {one}.c AS c, {other}.c AS d {joined}",
         ]

@@ -152,16 +152,33 @@ def test_distinct_rows_are_told_once(sql: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "sql",
     [
-        "SELECT k FROM s",
-        "SELECT k FROM s UNION ALL SELECT k FROM s",
         "SELECT k FROM s EXCEPT SELECT k FROM t",
         "SELECT s.k FROM s, (SELECT k, COUNT(*) AS n FROM t GROUP BY k) g WHERE s.k = g.k",
+        "SELECT n, COUNT(*) AS m FROM (SELECT k, COUNT(*) AS n FROM s GROUP BY k) g GROUP BY n",
+        "SELECT r.k FROM s, r WHERE r.k = s.k",
+        "SELECT k FROM r",
     ],
 )
-def test_what_has_no_groups_is_refused(sql: str, tmp_path: Path) -> None:
+def test_what_never_becomes_final_is_refused(sql: str, tmp_path: Path) -> None:
     streams: dict[str, tuple[str, list[Line]]] = {"s": ("WINDOW 5", []), "t": ("WINDOW 5", [])}
-    with pytest.raises(SeineError, match="emit = 'final' is for one GROUP BY or DISTINCT"):
+    streams["r"] = ("RETRACTABLE", [])
+    with pytest.raises(SeineError, match="emit = 'final'"):
         _run(tmp_path / "here", Random(0), streams, sql)
+
+
+@pytest.mark.parametrize("sql", ["SELECT s.k AS k, t.v AS v FROM s, t WHERE s.k = t.k", "SELECT k, v FROM s"])
+def test_tuples_and_their_pairs_are_final_as_they_come(sql: str, tmp_path: Path) -> None:
+    streams = {name: ("WINDOW 5", _tuples(Random(2), 40)) for name in ("s", "t")}
+    expected = _run(tmp_path / "here", Random(0), streams, sql)
+    assert expected and {record["op"] for record in expected} == {"+"}
+
+
+def test_rows_of_a_union_all_are_told_once(tmp_path: Path) -> None:
+    tuples = _tuples(Random(2), 40)
+    sql = "SELECT k, v FROM s UNION ALL SELECT k, v FROM s"
+    records = _run(tmp_path / "here", Random(0), {"s": ("WINDOW 5", tuples)}, sql)
+    emitted = Counter((r["op"], r["row"]["k"], r["row"]["v"]) for r in records)
+    assert emitted == Counter(("+", line["k"], line["v"]) for line in tuples for _ in range(2))
 
 
 def test_joined_windows_are_refused(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from seine.algebra.event_windows import window_of
 from seine.algebra.expressions import Call, Column, Expression, Literal
 from seine.algebra.functions.polymorphic import pattern_tokens
+from seine.algebra.monotone_sums import rising_sum
 from seine.algebra.types import Kind
 
 _MONOTONE_FUNCTIONS = frozenset(
@@ -67,7 +68,9 @@ def monotone_in(expression: Expression) -> int | None:
         case Call(name, (inner, *scale)) if name in _MONOTONE_FUNCTIONS and _are_constant(scale):
             return monotone_in(inner) if inner.type.kind is not Kind.STRING else None
     window = window_of(expression)
-    return monotone_in(window.time) if window is not None and not window.is_hopping else None
+    if window is None:
+        return rising_sum(expression, monotone_in)
+    return None if window.is_hopping else monotone_in(window.time)
 
 
 def sorts(pattern: object) -> bool:

@@ -24,7 +24,13 @@ from seine.errors import SeineError
 from seine.graph.claims import Claim
 from seine.graph.node import Filter, Node
 from seine.network.documents.document_placing import DocumentPlacer
-from seine.network.groups.final_results import place_final, refuse_no_groups, with_arrival
+from seine.network.groups.final_results import (
+    grouped_item,
+    place_final,
+    refuse_expiring,
+    with_arrival,
+    with_rising,
+)
 from seine.network.groups.group_purging import release
 from seine.network.groups.kin_groups import KinGroups
 from seine.network.groups.pipeline_breakers import BreakerRows, PipelineBreakers
@@ -32,14 +38,16 @@ from seine.network.groups.session_placing import place_session_groups
 from seine.network.groups.set_operands import in_canonical_order, rows_as_set, with_ordered_columns
 from seine.network.groups.vertical_expansion import Place, Regrouping, RegroupLimits, WantedGrouping
 from seine.network.joins.chosen_schemes import fewest_schemes
+from seine.network.joins.heard_joins import HeardJoins
 from seine.network.joins.join_keys import ItemRows, JoinKeys
 from seine.network.joins.join_placing import JoinPlacer
 from seine.network.joins.join_sharing import JoinOrderSearch, JoinStep, Order
 from seine.network.joins.join_trees import TreePlan, tree_plan
 from seine.network.joins.limited_placing import place_limited
 from seine.network.joins.multi_joins import MultiPlan, multi_plan, nested_aliases, streams_at_once
-from seine.network.joins.multi_placing import place_multi_join, stream_punctuations
+from seine.network.joins.multi_placing import place_streams_at_once
 from seine.network.joins.prefilters import Prefilters
+from seine.network.joins.rising_rows import SettlingSides
 from seine.network.joins.stream_placing import place_stream, streams_of
 from seine.network.joins.tree_placing import TreePart, TreePlacing
 from seine.network.plan.block_conditions import Conditions, split_constants
@@ -106,6 +114,7 @@ class Builder:
         self._prefilters = Prefilters(self._placer, strategy, estimates)
         self._joins = JoinPlacer(self._placer, self._prefilters, query, strategy)
         self._breakers = PipelineBreakers(grouping, self.regrouping, strategy.panes, kin)
+        self._heard = HeardJoins(self._placer)
         self._memory = star_limit(query)
         self.joined: list[Nested] = []  # the streams of blocks that punctuations free, as they are joined
 
@@ -130,8 +139,10 @@ class Builder:
             return
         block = self.blocks.of(plan)
         if self._query.option("emit") == "final":
-            self._final_item = block.items[0] if len(block.items) == 1 else plan
-            refuse_no_groups(self._final_item)
+            self._final_item = grouped_item(block)
+            if self._final_item is None and not block.is_of_tables:
+                self._deliver(self._settled(block), form)
+                return
         if not tell_ends:
             weight = None if form.changelog else importance_of(block, form.importance)
             weights = () if weight is None else (weight,)
@@ -183,6 +194,12 @@ class Builder:
             node.filter.table, [*shape.constants, *(Literal(number, BIGINT) for number in place)]
         )
 
+    def _settled(self, block: Block) -> BlockRows:
+        """The rows of a block with groups or set operators in it, each once, when nothing changes it."""
+        widened, clocks = with_rising(block, self._inlined)
+        rows = self._block(widened, minimal=True)
+        return _rows_of(self._breakers.settled(rows, len(block.outputs), clocks)) if clocks else rows
+
     def _tell_ends(self, block: Block) -> BreakerRows:
         """The rows of a block, with every end emitted as a retraction."""
         if block.is_plain and isinstance(block.items[0], UnionAll):
@@ -190,6 +207,8 @@ class Builder:
         return self._breakers.set_operator(ChangelogNode, [self._block(block)])
 
     def _breaker(self, plan: Plan, alone: bool = True) -> BreakerRows:
+        if isinstance(plan, Aggregate | Distinct | Except):
+            self._heard.ask(self._groupings(plan))
         match plan:
             case Aggregate():
                 return self._released(plan, self._aggregate(plan, self._rows(plan.input), alone))
@@ -249,7 +268,7 @@ class Builder:
 
     def _released(self, plan: Plan, breaker: BreakerRows) -> BreakerRows:
         """A pipeline breaker, freed by punctuations where they can free its groups."""
-        return release(self._placer, self._streams, breaker, self._groupings(plan))
+        return release(self._placer, self._streams, breaker, self._groupings(plan), self._heard)
 
     def _groupings(self, plan: Plan) -> list[GroupedBlock]:
         """The blocks whose rows an aggregate, DISTINCT or EXCEPT groups."""
@@ -261,18 +280,21 @@ class Builder:
         return block if block.is_of_tables else block_of(plan, largest=None)
 
     def _final(self, plan: Plan) -> BreakerRows:
-        """The groups of an aggregate or DISTINCT, each once."""
+        """The groups of an aggregate, or the rows of a set operator, each once."""
         groupings = self._groupings(plan)
+        refuse_expiring(plan, groupings)
+        self._heard.ask(groupings)
         if isinstance(plan, Aggregate):
             more = with_arrival(plan, groupings)
             # When a group got its result must not depend on what others ask of it.
             grouped = self._aggregate(more, self._rows(more.input), False, final=more is not plan)
             breaker = self._released(plan, grouped)
-        else:
-            assert isinstance(plan, Distinct)
+        elif isinstance(plan, Distinct):
             branches = self._branches(plan.input)
             breaker = self._released(plan, self._union(branches))
-        return place_final(self._placer, self._streams, breaker, groupings)
+        else:
+            breaker = self._breaker(plan)
+        return place_final(self._placer, self._streams, breaker, groupings, self._heard)
 
     def _rows(self, plan: Plan) -> BlockRows:
         """The rows that feed a pipeline breaker, their conditions in one form."""
@@ -401,13 +423,17 @@ class Builder:
         decided.
         """
         node = self._first(bases[order.first]) if tree is None else tree.node
+        left = None if multi or tree else order.first
+        settling = SettlingSides(block, bases, self._inlined, left)
+        in_order = multi.items if multi else order.items
+        heard = self._heard.schemes(block, in_order)
         keys: list[JoinKeys] = [*tree.keys] if tree else []
         joins: list[Node] = []
         steps, known = order.steps, [*tree.decided] if tree else []
         if multi is not None:
-            punctuations = stream_punctuations(self._placer, multi)
-            strategy = self._strategy
-            node = place_multi_join(self._placer, self._prefilters, multi, punctuations, conditions, strategy)
+            node = place_streams_at_once(
+                self._placer, self._prefilters, multi, conditions, self._strategy, heard
+            )
             known += multi.decided
             joins.append(node)
         at_once = multi.items if multi else tree.streams if tree else ()
@@ -422,8 +448,13 @@ class Builder:
             else:
                 right = bases[step.item].node
                 assert right is not None
-                node = self._joins.join(node, self._site.nodes[right], step, conditions, before, decided)
+                facts = settling.joined(step.item, len(node.types), step.keys)
+                if joins:
+                    self._placer.claim_columns(node.id, [time.place for time in facts.rising[0]])
+                partner, listened = self._site.nodes[right], () if multi else heard
+                node = self._joins.join(node, partner, step, conditions, before, decided, facts, listened)
             joins.append(node)
+        self._heard.placed(block, in_order, joins)
         return joins, decided
 
     def _first(self, base: ItemRows) -> Node:

@@ -17,6 +17,7 @@ from seine.operators.group.merge_node import MergeNode
 from seine.operators.group.pane_fan_node import PaneFanNode
 from seine.operators.group.regroup_node import RegroupNode
 from seine.operators.group.session_node import SessionNode
+from seine.operators.group.settled_node import SettledNode
 from seine.operators.join.derived_node import DerivedPunctuationsNode
 from seine.operators.join.join_node import JoinNode
 from seine.operators.join.lookup_node import LookupNode
@@ -54,6 +55,7 @@ KINDS = NodeKinds(
     ExceptNode,
     ChangelogNode,
     FinalNode,
+    SettledNode,
     WatchNode,
     SpotNode,
     SearchNode,

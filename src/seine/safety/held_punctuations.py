@@ -18,7 +18,7 @@ default here, and the verdict names what grows.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from seine.algebra.document_plan import DocumentQuery
 from seine.algebra.plan import Lookup, Plan, Scan, UnionAll
@@ -28,7 +28,7 @@ from seine.safety.graph.chains import punctuated
 from seine.safety.graph.kept_punctuations import RELATION, KeptScheme, kept_schemes
 from seine.safety.graph.punctuation_graph import Graph
 from seine.safety.plans.joined_streams import joined_at_once
-from seine.safety.states.final_groups import KeyScheme, freeing_of
+from seine.safety.states.final_groups import KeyScheme, freeing_of, row_schemes
 from seine.safety.states.item_facts import Branch, Sources
 from seine.safety.states.operator_states import column_names
 
@@ -92,7 +92,11 @@ def _of_plan(plan: Plan, sources: Sources) -> Iterator[HeldScheme]:
     if len(graph.items) > 1 and sources.why_not_purged(plan) is None:
         columns = column_names(block, graph)
         for kept in kept_schemes(graph.graph, _looks_up(block)):
-            yield _held(graph.graph, columns[kept.item], kept)
+            item, held = block.items[graph.items[kept.item]], _held(graph.graph, columns[kept.item], kept)
+            if isinstance(item, Scan):
+                yield held
+            else:
+                yield from _beneath(item, kept.closer.columns, held, sources)
     for number in graph.items:
         breaker = block.items[number]
         if not isinstance(breaker, Scan):
@@ -100,6 +104,16 @@ def _of_plan(plan: Plan, sources: Sources) -> Iterator[HeldScheme]:
                 yield from _of_groups(sources.leaves(breaker))
             for child in breaker.inputs:
                 yield from _of_plan(child, sources)
+
+
+def _beneath(item: Plan, columns: Sequence[int], held: HeldScheme, sources: Sources) -> Iterator[HeldScheme]:
+    """The schemes of the streams beneath a result that together promise some of its columns."""
+    for uses in row_schemes(item, lambda plan: sources.block(plan)[0]):
+        for use in uses:
+            if {place for place, _ in use.places} <= {*columns}:
+                names = [field.name for field in use.scan.schema]
+                named = punctuated(names, use.scan.stream.schemes[use.scheme].columns)
+                yield replace(held, name=f"{use.scan.alias}.{named}", columns=_in_brackets(named))
 
 
 def _looks_up(block: Block) -> bool:
@@ -125,15 +139,14 @@ def _in_brackets(columns: str) -> str:
 
 def _of_groups(leaves: Sequence[Branch]) -> Iterator[HeldScheme]:
     """The schemes that free groups; a punctuation goes when every other stream has punctuated as much."""
-    scans = [scan for leaf in leaves for scan, _ in leaf.block.scans]
     schemes = freeing_of([leaf.grouping for leaf in leaves]).schemes
     for number, uses in enumerate(schemes):
-        scan = scans[number]
-        names = [field.name for field in scan.schema]
         for use in uses:
+            scan = use.scan
+            names = [field.name for field in scan.schema]
             columns = punctuated(names, scan.stream.schemes[use.scheme].columns)
             until = tuple(
-                scans[other].alias
+                theirs[0].scan.alias
                 for other, theirs in enumerate(schemes)
                 if other != number and not any(_places(one) <= _places(use) for one in theirs)
             )

@@ -31,7 +31,7 @@ from seine.graph.node import Node
 from seine.intake.journal import Entry
 from seine.network.network import Network
 from seine.operators.group.aggregate_node import AggregateNode
-from seine.operators.group.passed_times import first_beyond
+from seine.operators.join.final_time import first_beyond
 from seine.service.published_view import RegisteredQuery, ServiceView
 
 MOST_SETTLED_AT_ONCE = 200  # queries that are looked at between two entries, which wait meanwhile

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from seine.algebra.definitions import StreamDef
-from seine.algebra.plan import Aggregate, Distinct, Plan, Project, Query, Select, tables_of
+from seine.algebra.plan import Aggregate, Distinct, Except, Plan, Query, Scan, tables_of, walk
 from seine.errors import Position
 from seine.frontends.keyword.search import read_search
 from seine.frontends.keyword.search_statement import SearchStatement
@@ -93,15 +93,17 @@ def _refuse_misplaced_options(cursor: Cursor, places: dict[str, Token]) -> None:
 
 
 def _unavailable(query: Query) -> str | None:
-    if query.option("emit") == "final" and not _has_groups(query.plan):
-        return "emit = 'final' is for one GROUP BY or DISTINCT, with nothing joined or united above it"
+    if query.option("emit") == "final" and _is_of_deletable(query.plan):
+        return "emit = 'final' is not for tuples that may be deleted at any time"
     return None
 
 
-def _has_groups(plan: Plan) -> bool:
-    while isinstance(plan, Select | Project):
-        plan = plan.input
-    return isinstance(plan, Aggregate | Distinct)
+def _is_of_deletable(plan: Plan) -> bool:
+    """Whether results are combinations of tuples of which some may be deleted."""
+    parts = [*walk(plan)]
+    if any(isinstance(part, Aggregate | Distinct | Except) for part in parts):
+        return False
+    return any(isinstance(part, Scan) and part.stream.retractable for part in parts)
 
 
 def _read_xscl(

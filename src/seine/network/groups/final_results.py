@@ -1,7 +1,7 @@
-"""Final results (`emit = 'final'`): each group once, when nothing can join it any more.
+"""Final results (`emit = 'final'`): each group, row of a set operator or pair once, when nothing changes it.
 
-It is final when punctuations or clocks say so (`safety.final_groups`), and when its tuples have all expired,
-or input ends, whatever its keys are.
+A group is final when punctuations or clocks say so (`safety.final_groups`), and when its tuples have all
+expired, or input ends, whatever its keys are. A pair with rows of groups in it is final when these are.
 """
 
 from __future__ import annotations
@@ -11,25 +11,82 @@ from dataclasses import replace
 
 from seine.algebra.definitions import StreamDef
 from seine.algebra.expressions import Column, conjunction
-from seine.algebra.plan import Aggregate, AggregateCall, Distinct, Plan, Project, Scan, Select
+from seine.algebra.plan import (
+    Aggregate,
+    AggregateCall,
+    Distinct,
+    Except,
+    Lookup,
+    Plan,
+    Project,
+    Scan,
+    Select,
+)
 from seine.errors import SeineError
 from seine.network.groups.group_purging import final_times, key_punctuations
 from seine.network.groups.pipeline_breakers import BreakerRows
 from seine.network.groups.window_keys import has_window
+from seine.network.joins.heard_joins import HeardJoins
 from seine.network.site.placing import Placer, port_of
 from seine.operators.group.aggregate_node import AggregateNode
 from seine.operators.group.final_node import FinalNode
-from seine.operators.group.release_rules import FinalTime
-from seine.safety.states.final_groups import Finality, GroupedBlock, finality_of
+from seine.operators.join.final_time import FinalTime
+from seine.optimizer.block import Block
+from seine.safety.states.final_groups import (
+    BlockOf,
+    Clocks,
+    Finality,
+    GroupedBlock,
+    RisingColumn,
+    finality_of,
+    rising_columns,
+)
+from seine.safety.states.runnable import is_appended_result
+
+_NEVER_FINAL = "emit = 'final' needs rows that become final"
 
 
-def refuse_no_groups(plan: Plan) -> None:
-    """Only groups can be final."""
-    if not isinstance(plan, Aggregate | Distinct):
-        raise SeineError(
-            "emit = 'final' needs groups whose results are reported as they are",
-            hint="use it with one GROUP BY or DISTINCT, above which nothing is joined or united",
-        )
+def grouped_item(block: Block) -> Plan | None:
+    """The aggregate or set operator whose rows are the results; None if there is none, or it is joined."""
+    if block.is_of_tables:
+        _refuse_deletable(block)
+    item = block.items[0]
+    return item if len(block.items) == 1 and isinstance(item, Aggregate | Distinct | Except) else None
+
+
+def _refuse_deletable(block: Block) -> None:
+    """Combinations of tuples are final as they come, unless tuples may be deleted."""
+    for scan, _ in block.scans:
+        if scan.stream.retractable:
+            raise SeineError(
+                f"{_NEVER_FINAL}: tuples of {scan.alias} may be deleted at any time",
+                hint="leave out emit = 'final', or read a stream that is not RETRACTABLE",
+            )
+
+
+def _changing_parts(block: Block, block_of: BlockOf) -> list[list[RisingColumn]]:
+    """Of each item whose rows may change its rising columns, by their places in the block."""
+    _refuse_deletable(block)
+    parts = []
+    for item, first in zip(block.items, block.offsets, strict=False):
+        if isinstance(item, Scan | Lookup) or is_appended_result(item):
+            continue
+        parts.append([replace(one, column=first + one.column) for one in rising_columns(item, block_of)])
+        if not parts[-1]:
+            raise SeineError(
+                f"{_NEVER_FINAL}: the groups or rows that are joined here may change at any time",
+                hint="group by a time, such as ts - ts % 60, of streams without a window",
+            )
+    return parts
+
+
+def with_rising(block: Block, block_of: BlockOf) -> tuple[Block, list[list[Clocks]]]:
+    """A block with the rising columns of its changing items behind its outputs, and the clocks of these."""
+    parts = _changing_parts(block, block_of)
+    types = [field.type for item in block.items for field in item.schema]
+    rising = tuple(Column(one.column, types[one.column]) for part in parts for one in part)
+    clocks = [[one.clocks for one in part] for part in parts]
+    return replace(block, outputs=(*block.outputs, *rising)), clocks
 
 
 def _tells_arrival(groupings: Sequence[GroupedBlock]) -> bool:
@@ -77,11 +134,35 @@ def _session_times(finality: Finality, breaker: BreakerRows) -> list[FinalTime]:
     """A session is final when the time has passed its end, one of its results."""
     if finality.session is None or breaker.session_end is None:
         return []
-    return [FinalTime(breaker.session_end, finality.session, True, False)]
+    return [FinalTime(breaker.session_end, (finality.session,), True, False)]
+
+
+def refuse_expiring(plan: Plan, groupings: Sequence[GroupedBlock]) -> None:
+    """A row of EXCEPT that ends may have been taken away or have expired: the two are not told apart."""
+    if isinstance(plan, Except) and not all(grouping.settles for grouping in groupings):
+        raise SeineError(
+            "emit = 'final' of EXCEPT over streams with windows or deletions is not available",
+            hint="read streams without a WINDOW that are not RETRACTABLE",
+        )
+    for grouping in groupings:
+        if not grouping.settles:
+            _refuse_expiring_parts(grouping)
+
+
+def _refuse_expiring_parts(grouping: GroupedBlock) -> None:
+    if not grouping.block.is_of_tables:
+        raise SeineError(
+            "emit = 'final' of groups of groups whose tuples expire or may be deleted is not available",
+            hint="read streams without a WINDOW that are not RETRACTABLE, and group by a time",
+        )
 
 
 def place_final(
-    placer: Placer, streams: Mapping[str, StreamDef], breaker: BreakerRows, groupings: Sequence[GroupedBlock]
+    placer: Placer,
+    streams: Mapping[str, StreamDef],
+    breaker: BreakerRows,
+    groupings: Sequence[GroupedBlock],
+    heard: HeardJoins,
 ) -> BreakerRows:
     """The final rows of a pipeline breaker, without a last column for the latest start of a tuple."""
     width = len(groupings[0].keys)
@@ -92,7 +173,7 @@ def place_final(
         *columns, arrival = breaker.columns
         breaker = replace(breaker, columns=tuple(columns))
     finality = finality_of(groupings)
-    punctuations = list(key_punctuations(placer, streams, finality, len(keys)))
+    punctuations = list(key_punctuations(placer, streams, finality, len(keys), heard))
     common = placer.common(node.types, node.streams, node.streams, 0, node.stage + 1)
     candidate = FinalNode(
         ports=(port_of(node, keys), *(port for port, _ in punctuations)),
@@ -102,6 +183,7 @@ def place_final(
         clocks=(*final_times(finality), *_session_times(finality, breaker)),
         arrival=arrival,
         paned=isinstance(node, AggregateNode) and node.flushes,
+        retracts=node.kind == "except" or not all(grouping.block.is_of_tables for grouping in groupings),
         **common,
     )
     identity = candidate.signature(placer.site)

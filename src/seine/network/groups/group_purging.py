@@ -10,28 +10,31 @@ from dataclasses import replace
 
 from seine.algebra.definitions import StreamDef
 from seine.algebra.expressions import Column
-from seine.graph.node import Port
+from seine.graph.node import Node, Port
 from seine.network.groups.pipeline_breakers import BreakerRows
-from seine.network.joins.join_punctuations import place_punctuations
+from seine.network.joins.heard_joins import HeardJoins
+from seine.network.joins.join_punctuations import claim_punctuations, place_punctuations
 from seine.network.site.placing import Placer
 from seine.operators.group.aggregate_node import AggregateNode
 from seine.operators.group.distinct_node import DistinctNode
 from seine.operators.group.except_node import ExceptNode
-from seine.operators.group.release_rules import FinalTime, Releases
+from seine.operators.group.release_rules import Releases
+from seine.operators.join.final_time import FinalTime
 from seine.operators.join.purge_rule import PurgeRule
-from seine.operators.stream.punctuations_node import PunctuationsNode
-from seine.safety.states.final_groups import Finality, GroupedBlock, freeing_of
+from seine.safety.states.final_groups import Finality, GroupedBlock, KeyScheme, freeing_of
 
 
 def release(
-    placer: Placer, streams: Mapping[str, StreamDef], breaker: BreakerRows, groupings: Sequence[GroupedBlock]
+    placer: Placer,
+    streams: Mapping[str, StreamDef],
+    breaker: BreakerRows,
+    groupings: Sequence[GroupedBlock],
+    heard: HeardJoins,
 ) -> BreakerRows:
     """Connect a pipeline breaker that has not run with the punctuations and clocks that free its groups."""
     node = placer.site.nodes[breaker.node.id]
     assert isinstance(node, AggregateNode | DistinctNode | ExceptNode)
-    for below in node.inputs:
-        if isinstance(placer.site.nodes[below], PunctuationsNode):
-            placer.claim_node(below)
+    claim_punctuations(placer, [below for below in node.inputs if placer.site.nodes[below].is_punctuation])
     freeing = freeing_of(groupings)
     if node.releases or breaker.tag is None or not freeing or not placer.site.is_new(node.id):
         return replace(breaker, node=node)
@@ -39,12 +42,12 @@ def release(
     keys = [column - 1 for column in breaker.columns]  # where the node has the keys as the query gives them
     listened = [
         (replace(port, broadcast=True), replace(purge, places=tuple(keys[place] for place in purge.places)))
-        for port, purge in key_punctuations(placer, streams, freeing, len(node.ports[0].key) - 1)
+        for port, purge in key_punctuations(placer, streams, freeing, len(node.ports[0].key) - 1, heard)
     ]
     ports = (*node.ports, *(port for port, _ in listened))
     times = [replace(time, place=keys[time.place]) for time in final_times(freeing)]
     if freeing.session is not None and breaker.session_end is not None:
-        times.append(FinalTime(breaker.session_end - len(node.ports[0].key), freeing.session, True, False))
+        times.append(FinalTime(breaker.session_end - len(node.ports[0].key), (freeing.session,), True, False))
     releases = Releases(tuple(purge for _, purge in listened), len(freeing.schemes), tuple(times))
     return replace(breaker, node=placer.site.connect(node, ports=ports, releases=releases))
 
@@ -54,6 +57,7 @@ def key_punctuations(
     streams: Mapping[str, StreamDef],
     finality: Finality,
     keys: int,
+    heard: HeardJoins,
 ) -> Iterator[tuple[Port, PurgeRule]]:
     """A port for each scheme that makes groups final, and which of so many keys it punctuates."""
     for number, schemes in enumerate(finality.schemes):
@@ -62,11 +66,20 @@ def key_punctuations(
             columns = stream.schemes[use.scheme].columns
             key = tuple(Column(columns.index(column), stream.types[column]) for _, column in use.places)
             at = tuple(place for place, _ in use.places)
-            node = place_punctuations(placer, stream, use.scheme)
+            node, gathers = _punctuations(placer, stream, use, heard)
             port = Port(node.id, node.types, node.streams, 0, key, broadcast=len(at) < keys)
-            yield port, PurgeRule(number, at)
+            yield port, PurgeRule(number, at, gathers)
+
+
+def _punctuations(placer: Placer, stream: StreamDef, use: KeyScheme, heard: HeardJoins) -> tuple[Node, bool]:
+    """The node of the punctuations of a stream, or of those that its join derives from them; and whether
+    every bucket sends these.
+    """
+    if use.joined is None:
+        return place_punctuations(placer, stream, use.scheme), False
+    return heard.place(use)
 
 
 def final_times(finality: Finality) -> tuple[FinalTime, ...]:
     """The keys whose groups are final when the time in them has passed."""
-    return tuple(FinalTime(key.place, key.bound, is_period=key.is_period) for key in finality.times)
+    return tuple(FinalTime(key.place, key.clocks, is_period=key.is_period) for key in finality.times)

@@ -33,7 +33,8 @@ from seine.network.plan.block_conditions import Shaped
 from seine.network.site.placing import UNPLACED, Placer, columns_of_types, port_of
 from seine.operators.group.aggregate_node import AggregateNode, aggregate_signature
 from seine.operators.group.pane_fan_node import PaneFanNode
-from seine.operators.group.release_rules import FinalTime, Releases
+from seine.operators.group.release_rules import Releases
+from seine.operators.join.final_time import FinalTime
 from seine.operators.match.fan_node import FanNode
 
 _UNITS_OF_TIME = (3_600_000_000, 60_000_000, 1_000_000, 1_000, 1)  # microseconds: an hour, a minute, ...
@@ -159,7 +160,7 @@ class FromPanes:
     def _built(self, identity: Hashable) -> AggregateNode:
         node = self._feeding.new((), 0, identity)
         place = self._by_pane.keys.index(self._pane)
-        clock = FinalTime(place, Column(0, self._pane.type))
+        clock = FinalTime(place, (Column(0, self._pane.type),))
         node = self._site.connect(node, flushes=True, releases=Releases(clocks=(clock,)))
         carry(self._site, node.id, ROWS)
         carried = self._site.nodes[node.id]

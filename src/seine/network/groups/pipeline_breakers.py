@@ -36,11 +36,23 @@ from seine.operators.group.distinct_node import DistinctNode
 from seine.operators.group.except_node import ExceptNode
 from seine.operators.group.merge_node import MergeNode
 from seine.operators.group.session_node import SessionNode
+from seine.operators.group.settled_node import SettledNode
+from seine.operators.join.final_time import FinalTime
 from seine.operators.search.alive_top_node import AliveTopNode
 from seine.operators.search.period_top_node import PeriodTopNode
 from seine.optimizer.canonical.simplify import simplify
+from seine.safety.states.final_groups import Clocks
 
-SetNode = DistinctNode | ExceptNode | MergeNode | ChangelogNode | SessionNode | PeriodTopNode | AliveTopNode
+SetNode = (
+    DistinctNode
+    | ExceptNode
+    | MergeNode
+    | ChangelogNode
+    | SessionNode
+    | SettledNode
+    | PeriodTopNode
+    | AliveTopNode
+)
 
 
 @dataclass(frozen=True)
@@ -230,6 +242,20 @@ class PipelineBreakers:
             return cls(ports=ports, **self._placer.common(ports[0].types, streams, streams, 1, stage + 1))
 
         return self._placed_breaker(inputs, columns_of_types, candidate)
+
+    def settled(self, rows: BlockRows, width: int, parts: Sequence[Sequence[Clocks]]) -> BreakerRows:
+        """The first columns of rows, as soon as these can end no more: behind them are the columns that rise
+        in each part, with these clocks.
+        """
+        places = count(width + 1)  # a tag is first
+        rising = tuple(tuple(FinalTime(next(places), clocks) for clocks in part) for part in parts)
+
+        def candidate(ports: tuple[Port, ...], streams: Iterable[str], stage: int) -> SetNode:
+            common = self._placer.common(ports[0].types, streams, streams, 0, stage + 1)
+            return SettledNode(ports=ports, rising=rising, **common)
+
+        placed = self._placed_breaker([rows], columns_of_types, candidate)
+        return replace(placed, columns=placed.columns[:width])
 
     def merge(self, inputs: Sequence[BlockRows]) -> BreakerRows:
         """All rows of all inputs."""

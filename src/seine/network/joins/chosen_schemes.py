@@ -13,8 +13,8 @@ from seine.optimizer.block import Block
 from seine.safety.graph.build_graph import BlockGraph
 from seine.safety.plans.safe_plans import JoinOf, Tree, is_safe
 from seine.safety.plans.schemes import bounded_schemes
-from seine.safety.states.item_facts import graph_of_tables
 from seine.safety.states.runnable import is_appended
+from seine.safety.states.table_facts import graph_of_tables
 
 Scheme = tuple[str, int]  # a stream, and the number of its scheme
 

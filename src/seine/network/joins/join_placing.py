@@ -8,15 +8,18 @@ from functools import cached_property
 from seine.algebra.definitions import StreamDef
 from seine.algebra.plan import Lookup, Query
 from seine.graph.node import Node
+from seine.network.joins.heard_joins import HeardScheme, open_generation
 from seine.network.joins.join_keys import JoinKeys
 from seine.network.joins.join_punctuations import (
     Punctuating,
     claim_punctuations,
+    promises_of,
     punctuating_stream,
     punctuations_of,
 )
 from seine.network.joins.join_sharing import JoinStep
 from seine.network.joins.prefilters import Prefilters
+from seine.network.joins.rising_rows import NO_FACTS, SideFacts
 from seine.network.joins.stream_placing import streams_of
 from seine.network.plan.block_conditions import Conditions, shift_back
 from seine.network.plan.strategy import Strategy
@@ -46,13 +49,23 @@ class JoinPlacer:
         conditions: Conditions,
         before: Sequence[int],
         decided: Sequence[int],
+        facts: SideFacts = NO_FACTS,
+        heard: Sequence[HeardScheme] = (),
     ) -> JoinNode:
         """Pairs of the rows of two nodes, by the join that exists if there is one.
 
         `before` are the conjuncts that keys of joins below have decided; `decided` has those of its own, too.
+        `facts` about its sides follow from its inputs and keys, so a join that stands has the same. Somebody
+        listens to the `heard` punctuations that it derives.
         """
-        existing = None if step.existing is None else self._placer.site.nodes[step.existing]
-        return self._placed((left, right), step.keys, conditions, before, decided, (), 0, 0, existing)
+        site, keys, generation = self._placer.site, step.keys, 0
+        existing = None if step.existing is None or heard else site.nodes[step.existing]
+        if heard:
+            at = (left.id, right.id, keys.left, keys.right, self._placer.join_owner, False)
+            generation = open_generation(self._placer, lambda n: site.find(join_signature(*at, n)), heard)
+        return self._placed(
+            (left, right), keys, conditions, before, decided, (), generation, 0, existing, facts
+        )
 
     def join_parts(
         self,
@@ -81,13 +94,15 @@ class JoinPlacer:
         generation: int,
         first: int,
         existing: Node | None,
+        facts: SideFacts = NO_FACTS,
     ) -> JoinNode:
         left, right = sides
         owner = self._placer.join_owner
         identity = join_signature(left.id, right.id, keys.left, keys.right, owner, bool(derived), generation)
         join = existing or self._placer.site.find(identity)
         if join is None:
-            join = self._placer.site.insert(self._candidate(sides, keys, derived, generation), identity)
+            candidate = self._candidate(sides, keys, derived, generation, facts)
+            join = self._placer.site.insert(candidate, identity)
         else:
             claim_punctuations(self._placer, join.inputs[2:])
         assert isinstance(join, JoinNode)
@@ -99,7 +114,12 @@ class JoinPlacer:
         return join
 
     def _candidate(
-        self, sides: tuple[Node, Node], keys: JoinKeys, derived: Sequence[Punctuating], generation: int
+        self,
+        sides: tuple[Node, Node],
+        keys: JoinKeys,
+        derived: Sequence[Punctuating],
+        generation: int,
+        facts: SideFacts,
     ) -> JoinNode:
         left, right = sides
         both = (keys.left, keys.right)
@@ -114,6 +134,9 @@ class JoinPlacer:
         )
         prefilters = [*map(self._prefilters.new, sides)]
         punctuations = [*derived, *punctuations_of(self._placer, self._streams, sides, both)]
+        punctuators = (0, 0)
+        if left.hold or right.hold:
+            punctuations, punctuators = promises_of(self._placer, facts, sides, both)
         ports = [port_of(prefilter, key) for prefilter, key in zip(prefilters, both, strict=True)]
         return JoinNode(
             ports=(*ports, *(port for port, _ in punctuations)),
@@ -123,6 +146,8 @@ class JoinPlacer:
             purge_batch=self._strategy.purge_batch,
             times=(self._time(left), self._time(right)),
             generation=generation,
+            rising=facts.rising,
+            punctuators=punctuators,
             **common,
         )
 

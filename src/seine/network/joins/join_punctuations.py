@@ -13,6 +13,7 @@ from dataclasses import replace
 from seine.algebra.definitions import StreamDef
 from seine.algebra.expressions import Column, Expression, shift_columns
 from seine.graph.node import Node, Port
+from seine.network.joins.rising_rows import PromisedRow, RowScheme, SideFacts
 from seine.network.site.placing import Placer
 from seine.operators.join.derived_node import DerivedPunctuationsNode
 from seine.operators.join.lookup_node import LookupNode
@@ -86,6 +87,33 @@ def _begins_anew(
         if column is not None and place is not None and alike.get(place, place) < width:
             compared.add(column)
     return {*stream.schemes[scheme].columns} <= compared
+
+
+def promises_of(
+    placer: Placer, facts: SideFacts, sides: Sequence[Node], keys: Sequence[Sequence[Expression]]
+) -> tuple[list[Punctuating], tuple[int, int]]:
+    """The ports of a join whose rows may end early for what the streams beneath its sides punctuate of its
+    key, and how many streams each side has; none of a side unless all of its streams do.
+
+    Where rows of a side may end early and nothing makes them final, no punctuation frees anything.
+    """
+    members = [_usable(promised, key) for promised, key in zip(facts.promised, keys, strict=True)]
+    for side, uses, times in zip(sides, members, facts.rising, strict=True):
+        if side.identities and not uses and not times:
+            return [], (0, 0)
+    ports = [
+        punctuating(place_punctuations(placer, use.stream, use.scheme), use.columns, number, key)
+        for first, of_side, key in zip((0, len(members[0])), members, keys, strict=True)
+        for number, uses in enumerate(of_side, first)
+        for use in uses
+    ]
+    return ports, (len(members[0]), len(members[1]))
+
+
+def _usable(promised: PromisedRow, key: Sequence[Expression]) -> list[list[RowScheme]]:
+    """Of each stream the schemes all of whose columns are in a key; none unless each stream has one."""
+    usable = [[use for use in uses if _names_all(use.columns, key)] for uses in promised]
+    return usable if all(usable) else []
 
 
 def punctuating_stream(placer: Placer, node: Node) -> str | None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from seine.algebra.expressions import Column, Expression
 from seine.algebra.types import Type
 from seine.graph.node import Node, Port
+from seine.network.joins.heard_joins import HeardScheme, open_generation
 from seine.network.joins.join_punctuations import claim_punctuations, comes_from_all, place_punctuations
 from seine.network.joins.multi_joins import MultiPlan
 from seine.network.joins.prefilters import Prefilters
@@ -52,6 +53,22 @@ def place_multi_join(
     whole = conditions.necessary(first, first + len(join.types), [*before, *plan.decided])
     placer.claim_filter(join.id, shift_back(whole, first))
     return join
+
+
+def place_streams_at_once(
+    placer: Placer,
+    prefilters: Prefilters,
+    plan: MultiPlan,
+    conditions: Conditions,
+    strategy: Strategy,
+    heard: Sequence[HeardScheme],
+) -> MultiJoinNode:
+    """The join of all streams of a plan; somebody listens to the `heard` punctuations that it derives."""
+    punctuations = stream_punctuations(placer, plan)
+    generation = open_generation(
+        placer, lambda number: placer.site.find(multi_identity(placer, plan, punctuations, number)), heard
+    )
+    return place_multi_join(placer, prefilters, plan, punctuations, conditions, strategy, generation)
 
 
 def stream_punctuations(placer: Placer, plan: MultiPlan) -> list[Node]:

@@ -45,7 +45,9 @@ class AggregateOperator:
     has, once each, what went wrong inside users' own aggregates.
     """
 
-    def __init__(self, node: AggregateNode, registry: Registry | None = None, least: int = 1) -> None:
+    def __init__(
+        self, node: AggregateNode, registry: Registry | None = None, least: int = 1, buckets: int = 1
+    ) -> None:
         self.notices: list[str] = []
         self._registry = registry or aggregates.lookup
         self._lasting = node.lasting
@@ -59,7 +61,8 @@ class AggregateOperator:
         width = len(self._port.types) if node.regroups else None
         sleeps = least > 1 and not node.releases
         self._grouped = Grouped(keys, calls, types, carried=carried, width=width, least=least, sleeps=sleeps)
-        self._releasing = Releasing(self._port, node.ports[1:], node.releases) if node.releases else None
+        releases, ports = node.releases, node.ports[1:]
+        self._releasing = Releasing(self._port, ports, releases, buckets) if releases else None
 
     def step(
         self, inputs: list[list[Delta]], clock: Clock, store: Store

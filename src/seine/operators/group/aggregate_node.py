@@ -55,7 +55,8 @@ class AggregateNode(StatefulNode):
     )
 
     def make_operator(self, flow: HostFlow) -> AggregateOperator:
-        return AggregateOperator(self, least=least_rows(self, flow.readers(self.id), flow.tables))
+        least = least_rows(self, flow.readers(self.id), flow.tables)
+        return AggregateOperator(self, least=least, buckets=flow.buckets)
 
     @property
     def steps_unasked(self) -> bool:

@@ -34,13 +34,13 @@ class DistinctOperator:
 
     _second = False
 
-    def __init__(self, node: DistinctNode | ExceptNode) -> None:
+    def __init__(self, node: DistinctNode | ExceptNode, buckets: int = 1) -> None:
         self._streams = node.streams
         self._width = len(node.types)
         releases = node.releases
         self._inputs = len(node.ports) - (len(releases.purges) if releases else 0)
         punctuations = node.ports[self._inputs :]
-        self._releasing = Releasing(node.ports[0], punctuations, releases) if releases else None
+        self._releasing = Releasing(node.ports[0], punctuations, releases, buckets) if releases else None
         sleeps = self._second and not releases
         self._grouped = Grouped([t.arrow() for t in node.types], [], [], self._second, sleeps=sleeps)
 

@@ -26,7 +26,7 @@ class DistinctNode(SetOperatorNode, StatefulNode):
     releases: Releases | None = None
 
     def make_operator(self, flow: HostFlow) -> DistinctOperator:
-        return DistinctOperator(self)
+        return DistinctOperator(self, flow.buckets)
 
     @property
     def row_inputs(self) -> int:

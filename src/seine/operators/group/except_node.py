@@ -26,7 +26,7 @@ class ExceptNode(SetOperatorNode, StatefulNode):
     releases: Releases | None = None
 
     def make_operator(self, flow: HostFlow) -> ExceptOperator:
-        return ExceptOperator(self)
+        return ExceptOperator(self, flow.buckets)
 
     @property
     def row_inputs(self) -> int:

@@ -4,7 +4,8 @@ The input is the output of an aggregate or DISTINCT: a group's row ends and the 
 Kept of each group is its result at the latest instant at which a tuple joined it: what expiry does to it
 later is no longer its result. Law: it is emitted, and forgotten, when the group is final:
 
-- its row ended and none followed: all of its tuples have expired, and a tuple to come starts a new group;
+- its row ended and none followed: all of its tuples have expired, and a tuple to come starts a new group
+  (where its rows are those of groups beneath, they have been taken back instead, and nothing is emitted);
 - all streams beneath have punctuated its keys, and every tuple that came before has been counted;
 - its key is a time, and no tuple to come has one as early;
 - input has ended.
@@ -25,10 +26,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seine.algebra.arrays import AnyArray
-from seine.operators.group.passed_times import passed
-from seine.operators.group.punctuated_groups import Punctuators
-from seine.operators.group.release_rules import FinalTime
+from seine.operators.join.final_time import FinalTime, passed
 from seine.operators.join.join_purge import HeldRows
+from seine.operators.join.key_punctuations import Punctuators
 from seine.operators.state.runs import Runs
 from seine.operators.state.sorted_run import END, KEY, START, SortedRun, take_rows
 from seine.operators.state.store import Store
@@ -44,11 +44,11 @@ if TYPE_CHECKING:
 class FinalOperator:
     """One node of final rows in one bucket."""
 
-    def __init__(self, node: FinalNode) -> None:
+    def __init__(self, node: FinalNode, buckets: int = 1) -> None:
         self._node = node
         self._names = [KEY, START, END, *data_names(len(node.types))]
         self._rows = HeldRows("rows", -1, tuple(range(len(node.ports[0].key))), node.ports[0])
-        self._punctuators = Punctuators(node.ports[0], node.ports[1:], node.purges, node.punctuators)
+        self._punctuators = Punctuators(node.ports[0], node.ports[1:], node.purges, node.punctuators, buckets)
 
     def step(self, inputs: list[list[Delta]], clock: Clock, store: Store) -> Iterator[Delta]:
         runs = Runs(store, self._rows.name)
@@ -105,7 +105,7 @@ class FinalOperator:
         over, open_ = lives.last(joined)
         if len(open_):
             runs.add(SortedRun.of(take_rows(everything, open_), KEY))
-        return [take_rows(everything, over)]
+        return [] if self._node.retracts else [take_rows(everything, over)]
 
     def _groups(self, rows: pa.RecordBatch) -> AnyArray:
         """The number of the group of each row."""

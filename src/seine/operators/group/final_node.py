@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from seine.graph.node_words import ColumnWords, NodeWords, RowPart
 from seine.graph.standing_nodes import NodesView, Signature
 from seine.operators.group.final import FinalOperator
-from seine.operators.group.release_rules import FinalTime
+from seine.operators.join.final_time import FinalTime
 from seine.operators.join.purge_rule import PurgeRule
 from seine.operators.step.working_nodes import HostFlow, StatefulNode
 
@@ -24,6 +24,8 @@ class FinalNode(StatefulNode):
     `group` are the columns that tell groups apart; the first port's key are those that streams punctuate. The
     others bring punctuations: `side` of a purge tells who makes them, and a group is final when all of
     `punctuators` have. `arrival` is the column with the latest start of its tuples, None where none expires.
+    One that `retracts` is above rows that change: a group whose row ends is no result, for all its rows have
+    been taken back.
     """
 
     kind = "final"
@@ -34,9 +36,10 @@ class FinalNode(StatefulNode):
     clocks: tuple[FinalTime, ...]
     arrival: int | None
     paned: bool = False  # its rows begin with panes; they are told as of `arrival`
+    retracts: bool = False
 
     def make_operator(self, flow: HostFlow) -> FinalOperator:
-        return FinalOperator(self)
+        return FinalOperator(self, flow.buckets)
 
     def signature(self, standing: NodesView) -> Signature:
         return (self.kind, self.inputs, self.group, self.purges, self.clocks, self.arrival, self.owner)

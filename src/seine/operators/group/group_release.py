@@ -22,9 +22,9 @@ from seine.algebra.arrays import AnyArray
 from seine.algebra.expressions import Column
 from seine.graph.node import Port
 from seine.operators.group.grouped import Grouped
-from seine.operators.group.passed_times import passed
-from seine.operators.group.punctuated_groups import Punctuators
 from seine.operators.group.release_rules import Releases
+from seine.operators.join.final_time import passed
+from seine.operators.join.key_punctuations import Punctuators
 from seine.operators.state.sorted_run import END, KEY, START, SortedRun
 from seine.operators.state.store import Store
 from seine.rows.clock import Clock
@@ -39,11 +39,15 @@ _PLACE = "_place"
 class Releasing:
     """The punctuations of one node at work on its groups; a key is a tag and then what is punctuated."""
 
-    def __init__(self, rows: Port, ports: Sequence[Port], releases: Releases) -> None:
-        """`rows` is a port that brings rows, `ports` are those that bring punctuations."""
+    def __init__(self, rows: Port, ports: Sequence[Port], releases: Releases, buckets: int = 1) -> None:
+        """`rows` is a port that brings rows, `ports` are those that bring punctuations; `buckets` is how many
+        have to send one that a join derives.
+        """
         self._types = [key.type for key in rows.key[1:]]
         keys = tuple(Column(i, type_) for i, type_ in enumerate(self._types))
-        self._punctuators = Punctuators(replace(rows, key=keys), ports, releases.purges, releases.punctuators)
+        self._punctuators = Punctuators(
+            replace(rows, key=keys), ports, releases.purges, releases.punctuators, buckets
+        )
         self._clocks = releases.clocks
         self._punctuated = bool(releases.purges)
 

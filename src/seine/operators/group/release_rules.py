@@ -4,22 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from seine.algebra.expressions import Expression
+from seine.operators.join.final_time import FinalTime
 from seine.operators.join.purge_rule import PurgeRule
-
-
-@dataclass(frozen=True)
-class FinalTime:
-    """A place of a group's key that is a function of the stream's time (column 0) which never falls.
-
-    Or a place among its results, such as the end of a session: no tuple to come joins a group in which that
-    is below the function of the time.
-    """
-
-    place: int
-    expression: Expression
-    of_result: bool = False
-    is_period: bool = True  # the key of a tuple is the function of its own time
 
 
 @dataclass(frozen=True)

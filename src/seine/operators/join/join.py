@@ -25,6 +25,7 @@ from seine.operators.join.derived_punctuations import PunctuationDerivers, forge
 from seine.operators.join.join_pairs import LEFT, RIGHT, SIDES, JoinPairs
 from seine.operators.join.join_purge import ROW_NAMES, Purging
 from seine.operators.join.retracting_join import RetractingJoin
+from seine.operators.join.settled_rows import SettledRows
 from seine.operators.join.time_bounds import Reach
 from seine.operators.match.any_of import AnyOf
 from seine.operators.state.runs import Runs
@@ -32,7 +33,7 @@ from seine.operators.state.sorted_run import END, UNTIL, SortedRun
 from seine.operators.state.store import Store
 from seine.rows.clock import Clock
 from seine.rows.coalesce import coalesce
-from seine.rows.delta import Delta, DerivedPunctuations, concat_batches
+from seine.rows.delta import NEVER, Delta, DerivedPunctuations, concat_batches, data_names
 
 if TYPE_CHECKING:
     from seine.operators.join.derived_node import DerivedPunctuationsNode
@@ -51,13 +52,14 @@ class JoinOperator:
         reach: Sequence[Reach | None] = (None, None),
         derived: Sequence[DerivedPunctuationsNode] = (),
         buckets: int = 1,
+        settling: Sequence[SettledRows] = (),
     ) -> None:
         """`reach` is, of each side, how late partners of its rows may start; `derived` are punctuations of
-        the output.
+        the output. `settling` says, of each side, which rows the watermark has made final.
 
         What these follow from comes behind the ports of the node.
         """
-        purging = Purging(node, buckets) if node.purges else None
+        purging = Purging(node, buckets) if node.purges and not node.hold else None
         derivers = PunctuationDerivers(derived, node.ports[:2], buckets) if derived else None
         compared = [purging.needed(side) if purging else set[int]() for side in SIDES]
         if derivers:
@@ -65,12 +67,18 @@ class JoinOperator:
         compared = [
             columns | (of.columns if of else set()) for columns, of in zip(compared, reach, strict=True)
         ]
+        if settling:
+            compared = [columns | of.columns for columns, of in zip(compared, settling, strict=True)]
         pairs = JoinPairs(node, filters, compared)
         self._needed = [tuple(name for name in pairs.carried(side) if name[0] == "c") for side in SIDES]
         if purging:
             self._needed += [purging.punctuated(number) for number in range(len(node.purges))]
+        elif node.purges:
+            self._needed += [tuple(data_names(len(port.types))) for port in node.ports[2:]]
         self._variant: AppendJoin | RetractingJoin = (
-            RetractingJoin(node, pairs) if node.hold else AppendJoin(pairs, purging, reach)
+            RetractingJoin(node, pairs, settling)
+            if node.hold
+            else AppendJoin(pairs, purging, reach, settling)
         )
         self._derivers, self._derived_nodes, self._listeners_from = derivers, derived, len(node.ports)
 
@@ -92,7 +100,10 @@ class JoinOperator:
             yield from self._derivers.step(for_listeners, (rows, punctuations), held, bounds, store)
 
     def state_rows(self, store: Store) -> int:
-        return sum(self.state_by_port(store))
+        held = sum(self.state_by_port(store))
+        return held + (
+            self._variant.punctuation_rows(store) if isinstance(self._variant, RetractingJoin) else 0
+        )
 
     def state_by_port(self, store: Store) -> list[int]:
         """How much is held of each side."""
@@ -104,18 +115,23 @@ class JoinOperator:
     def punctuation_rows(self, store: Store) -> int:
         """How many punctuations are among what is held."""
         waiting = sum(self._derivers.state_rows(side, store) for side in SIDES) if self._derivers else 0
-        return waiting + (
-            self._variant.punctuation_rows(store) if isinstance(self._variant, AppendJoin) else 0
-        )
+        return waiting + self._variant.punctuation_rows(store)
 
 
 class AppendJoin:
     """A join of rows that never end early: pairs leave at once, and a row stays while a partner may come."""
 
-    def __init__(self, pairs: JoinPairs, purging: Purging | None, reach: Sequence[Reach | None]) -> None:
+    def __init__(
+        self,
+        pairs: JoinPairs,
+        purging: Purging | None,
+        reach: Sequence[Reach | None],
+        settling: Sequence[SettledRows] = (),
+    ) -> None:
         self._pairs = pairs
         self._purging = purging
         self._reach = reach
+        self._settling = settling
 
     def step(self, inputs: list[list[Delta]], clock: Clock, store: Store) -> Iterator[Delta]:
         state = self.held(store)
@@ -131,11 +147,13 @@ class AppendJoin:
             yield Delta(self._pairs.satisfying(concat_batches(few)))
         if self._purging:
             self._purging.settle(new, inputs[len(SIDES) :], clock, store)
-            return
-        for side, bound in enumerate(self.bounds(clock)):
-            if run := new[side]:
-                state[side].add(run.after(bound))
-            state[side].settle(bound)
+        else:
+            for side, bound in enumerate(self.bounds(clock)):
+                if run := new[side]:
+                    state[side].add(run.after(bound))
+                state[side].settle(bound)
+        for settled, runs, bound in zip(self._settling, state, self.bounds(clock), strict=False):
+            settled.free(runs, bound, NEVER, store)
 
     def state_by_port(self, store: Store) -> list[int]:
         if self._purging:

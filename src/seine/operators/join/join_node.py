@@ -20,9 +20,11 @@ from seine.graph.node import FilteringNode
 from seine.graph.node_words import BoxContent, ColumnWords, NodeWords, RowPart
 from seine.graph.standing_nodes import Family, NodesView, Signature
 from seine.operators.join.derived_node import DerivedPunctuationsNode, derived_punctuations_of
+from seine.operators.join.final_time import FinalTime
 from seine.operators.join.join import JoinOperator
 from seine.operators.join.join_words import describe_equalities, join_box_lines, sides_read
 from seine.operators.join.purge_rule import PurgeRule
+from seine.operators.join.settled_rows import settling_of
 from seine.operators.join.time_bounds import reaches
 from seine.operators.match.filters import any_of
 from seine.operators.step.working_nodes import HostFlow, StatefulNode
@@ -38,7 +40,10 @@ class JoinNode(FilteringNode, StatefulNode):
     gather before it frees what they finish, `purge_batch` of them if that is not 0. `times` are the places of
     the columns in which a side's rows have their start, None where they have more than one tuple of a stream.
     Joins that differ in their `generation` alone do the same, but the older had run when a reader first asked
-    for its derived punctuations.
+    for its derived punctuations. `rising` are, of each side, columns whose earlier values the watermark makes
+    final: by them rows of groups and set operators, and what is joined with these, are freed. Where rows may
+    end early, punctuations are of streams beneath the sides: a purge rule's `side` is the number of the
+    stream, first those of the left side, and `punctuators` says how many each side has.
     """
 
     kind = "join"
@@ -53,10 +58,13 @@ class JoinNode(FilteringNode, StatefulNode):
     purge_batch: int = 0
     times: tuple[int | None, int | None] = (None, None)
     generation: int = 0
+    rising: tuple[tuple[FinalTime, ...], tuple[FinalTime, ...]] = ((), ())
+    punctuators: tuple[int, int] = (0, 0)
 
     def make_operator(self, flow: HostFlow) -> JoinOperator:
         filters, derived = any_of(self.filters, flow.tables), derived_punctuations_of(self.id, flow)
-        return JoinOperator(self, filters, reaches(self, flow.tables), derived, flow.buckets)
+        settling = settling_of(self, flow.tables)
+        return JoinOperator(self, filters, reaches(self, flow.tables), derived, flow.buckets, settling)
 
     def signature(self, standing: NodesView) -> Signature:
         left, right = self.ports[:2]

@@ -4,11 +4,14 @@ Law: with W the progress of the streams held for, the output so far is, of all p
 with key(l) = key(r), residual(l, r) and max(_s) < min(min(_e), W, D), where D is the earlier early
 end of the two: plus with the natural end, and minus at D if D < min(min(_e), W).
 Rows and ends at or after W wait, so a pair that an end makes void is never emitted.
+
+A row is kept until no pair with it can begin or end: its life is over; or it is settled, and no row of the
+other side that could join it will begin or end (`settled_rows.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -16,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from seine.operators.join.join_pairs import LEFT, RIGHT, SIDES, JoinPairs
+from seine.operators.join.settled_rows import SettledRows
 from seine.operators.state.retractable_rows import RetractableRows
 from seine.operators.state.sorted_run import EARLY, END, KEY, START, SortedRun
 from seine.operators.state.store import Store
@@ -32,13 +36,17 @@ State = list[RetractableRows]
 class RetractingJoin:
     """What arrives waits for W; then ends of stored pairs are emitted, then new pairs are formed."""
 
-    def __init__(self, node: JoinNode, pairs: JoinPairs) -> None:
+    def __init__(self, node: JoinNode, pairs: JoinPairs, settling: Sequence[SettledRows] = ()) -> None:
         self._pairs = pairs
         self._hold = node.hold
+        self._settling = settling
+        self._promises = settling[0].promises if settling else None
 
     def step(self, inputs: list[list[Delta]], clock: Clock, store: Store) -> Iterator[Delta]:
         horizon = clock.progress(self._hold)
         state = self._state(store)
+        if self._promises:
+            self._promises.take(inputs[len(SIDES) :], clock, horizon, store)
         new = [self._released(side, inputs[side], horizon, store) for side in SIDES]
         ended = [list(state[side].end(self._ended(side, inputs[side], horizon, store))) for side in SIDES]
         for side in SIDES:
@@ -50,9 +58,16 @@ class RetractingJoin:
             if run := new[side]:
                 state[side].add(run.after(bound))
             state[side].settle(bound)
+            if self._settling and not clock.end:
+                self._settling[side].free(state[side].runs, bound, horizon, store)
+        if self._promises and all(side.has_seen(store) for side in self._settling):
+            self._promises.forget(store)
 
     def state_by_port(self, store: Store) -> list[int]:
         return [side.runs.rows for side in self._state(store)]
+
+    def punctuation_rows(self, store: Store) -> int:
+        return self._promises.rows(store) if self._promises else 0
 
     def _state(self, store: Store) -> State:
         names = ("left", "right")

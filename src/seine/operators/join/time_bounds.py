@@ -62,11 +62,11 @@ class Reach:
 
 def reaches(node: JoinNode, tables: Tables) -> list[Reach | None]:
     """For each side of a join how late partners of its rows may start; None where nothing bounds it."""
-    return [_reach(node, tables, side) for side in (0, 1)]
+    return [reach(node, tables, side, node.times[1 - side]) for side in (0, 1)]
 
 
-def _reach(node: JoinNode, tables: Tables, side: int) -> Reach | None:
-    place = node.times[1 - side]
+def reach(node: JoinNode, tables: Tables, side: int, place: int | None) -> Reach | None:
+    """How large the column at a place of the other side is in partners of a side's rows."""
     if place is None:
         return None
     keys = [*zip(node.ports[side].key, node.ports[1 - side].key, strict=True)]

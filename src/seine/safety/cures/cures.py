@@ -120,7 +120,7 @@ def _joined(plan: Plan, additions: Sequence[SchemeAddition]) -> JoinCheck | Plan
     """The additions in the graph of a plan that is a plain join; None for any other plan."""
     sources, healed = Sources(), cured(plan, [addition for addition in additions if addition.columns])
     block, graph = sources.block(healed)
-    if sources.why_not_purged(healed) is not None or len(graph.items) < 2:
+    if sources.why_not_purged(healed) is not None or len(graph.items) < 2 or not block.is_of_tables:
         return None
     scans = [item for item in (block.items[number] for number in graph.items) if isinstance(item, Scan)]
     return JoinCheck(scans, graph.graph, additions)

@@ -12,9 +12,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from seine.algebra.expressions import Call, Column, Expression
+from seine.algebra.monotone import monotone_in
 from seine.algebra.upper_bounds import Terms, UpperBound
 from seine.optimizer.block import Block
-from seine.optimizer.equalities import equal_columns
+from seine.optimizer.equalities import equal_columns, is_equality
 from seine.optimizer.implied_bounds import implied_bounds
 from seine.safety.graph.closure import Closure, closure
 from seine.safety.graph.column_classes import ColumnClasses
@@ -76,6 +77,7 @@ class _Building:
         others = [condition for condition in block.conditions if equal_columns(condition) is None]
         bounds = [bound for condition in others for bound in implied_bounds(condition)]
         self.limits = [bound for bound in bounds if self._is_read(bound.terms)]
+        self.risen = list(self._risen(others))
         self.clocked = self._clocked()
         self.known: dict[int, int] = {}  # the facts of each class
         self.bounded: dict[int, int] = {}
@@ -87,6 +89,8 @@ class _Building:
         closers = [self._closers(number) for number in streams]
         for bound in self.limits:
             self._limit(bound)
+        for given, column in self.risen:
+            self.rules.append(ClosureRule(frozenset(map(self._known, given)), self._bounded(column)))
         known, bounded = self._of_columns(self.known), self._of_columns(self.bounded)
         items = [self._item(*pair, known) for pair in zip(streams, closers, strict=True)]
         relations = [number for number, source in enumerate(self.sources) if source.finite]
@@ -97,9 +101,24 @@ class _Building:
 
     def _clocked(self) -> frozenset[int]:
         """The classes that can be bounded: by a condition, by another column, from outside."""
-        columns = [bound.column for bound in self.limits]
+        columns = [bound.column for bound in self.limits] + [column for _, column in self.risen]
         columns += [column for output in self.block.outputs for column in output.columns]
         return frozenset([*self.classes.shared, *map(self.classes.of, columns)])
+
+    def _risen(self, conditions: Sequence[Expression]) -> Iterator[tuple[frozenset[int], int]]:
+        """The columns of one of two items that bound a column of the other: they have the value of a function
+        of it that never falls, as in `g.bucket = s.ts - s.ts % 10`, which is a key of their join.
+        """
+        if sum(not source.finite for source in self.sources) != 2:
+            return
+        for condition in conditions:
+            sides = condition.args if is_equality(condition) else ()
+            for mine, theirs in (sides, sides[::-1]) if sides else ():
+                column = monotone_in(theirs)
+                if column is None or len(owners := self.block.items_of(mine)) != 1:
+                    continue
+                if self.block.items_of(theirs) != owners:
+                    yield mine.columns, column
 
     def _closers(self, number: int) -> tuple[Closer, ...]:
         start = self.block.offsets[number]

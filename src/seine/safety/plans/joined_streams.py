@@ -23,8 +23,8 @@ from seine.optimizer.equalities import is_equality, one_type, punctuated_column
 from seine.optimizer.implied_bounds import implied_bounds
 from seine.optimizer.reused_values import reuse_partners
 from seine.safety.graph.purgeable import purgeable
-from seine.safety.states.item_facts import graph_of_tables
 from seine.safety.states.runnable import is_appended
+from seine.safety.states.table_facts import graph_of_tables
 
 FEWEST_AT_ONCE = 3  # streams; two are a join of two, unless only groups of equal columns free their rows
 Side = tuple[int, Expression]  # a port, and an expression over its rows

@@ -3,52 +3,71 @@
 A group is final when no tuple can join it any more. So it is when every stream of its block has punctuated
 the values of its keys, or when its key is the time of every one and the watermarks have passed it. The check
 says by these rules which groups go, and the builder brings them the punctuations and clocks that they name.
+
+Groups may be of the rows of other groups, of DISTINCT, UNION or EXCEPT, and joins may be of all of these.
+What such rows tell those above is a rising column: with the watermark its earlier values become final. The
+time of a stream is one.
+
+    s(ts) ──> GROUP BY k, ts - ts % 10 AS b ──> GROUP BY b ──> JOIN t ON t.ts - t.ts % 10 = b
+       ts rises        b rises with ts            b rises           freed when b and t.ts have passed
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from seine.algebra.event_windows import session_of, window_of
-from seine.algebra.expressions import (
-    Call,
-    Column,
-    Expression,
-    Literal,
-    shift_columns,
-    substitute,
-    walk,
-)
+from seine.algebra.expressions import Call, Column, Expression, Literal, columns_of, shift_columns, substitute
 from seine.algebra.functions import resolve_call
 from seine.algebra.monotone import monotone_in
-from seine.algebra.plan import Aggregate, Distinct, Plan, Scan, UnionAll
+from seine.algebra.plan import Aggregate, Distinct, Except, Lookup, Plan, Scan, UnionAll, walk
 from seine.algebra.types import BIGINT, DAY_TIME, TIMESTAMP
 from seine.algebra.upper_bounds import UpperBound
 from seine.optimizer.block import Block
 from seine.optimizer.implied_bounds import implied_bounds
 from seine.safety.graph.column_classes import ColumnClasses
+from seine.safety.graph.purgeable import purgeable
+from seine.safety.states.runnable import why_not_purged
+from seine.safety.states.table_facts import graph_of_tables
 
 
 @dataclass(frozen=True)
 class KeyScheme:
     """A scheme of a stream all of whose columns equal keys: of each the place of the key, and the column."""
 
-    stream: str
+    scan: Scan
     scheme: int
     places: tuple[tuple[int, int], ...]
+    joined: Block | None = field(default=None, compare=False)  # through the join of this block, if it is one
+
+    @property
+    def stream(self) -> str:
+        return self.scan.stream.name
+
+
+BlockOf = Callable[[Plan], Block]  # the block at the top of a plan, all of it inlined
+Clocks = tuple[Expression, ...]  # functions of event time, column 0, that never fall
+
+
+@dataclass(frozen=True)
+class RisingColumn:
+    """A column of rows of which none below what all its clocks have reached begins or ends early any more."""
+
+    column: int
+    clocks: Clocks
 
 
 @dataclass(frozen=True)
 class RisingKey:
-    """A key, by its place, that no tuple to come has below a bound, a function of the time (column 0).
+    """A key, by its place, that no tuple to come has below all its clocks, functions of the time (column 0).
 
     Of a period it is that function of each tuple's own time.
     """
 
     place: int
-    bound: Expression
+    clocks: Clocks
     is_period: bool
 
 
@@ -59,13 +78,20 @@ class GroupedBlock:
     plan: Plan
     block: Block
     keys: tuple[Expression, ...]
+    block_of: BlockOf = field(compare=False, repr=False)
 
     @property
     def lasts(self) -> bool:
-        """Whether its rows never end: nothing beneath expires or can be deleted."""
-        scans = [scan for scan, _ in self.block.scans]
-        ends = any(scan.stream.retractable or scan.window is not None for scan in scans)
-        return self.block.is_of_tables and not ends
+        """Whether its rows never end: they are combinations of tuples, none expires or is deleted."""
+        return self.block.is_of_tables and self.settles
+
+    @cached_property
+    def settles(self) -> bool:
+        """Whether its rows end only because rows of groups or set operators beneath change, if at all: no
+        tuple expires or can be deleted.
+        """
+        scans = [part for part in walk(self.plan) if isinstance(part, Scan)]
+        return not any(scan.stream.retractable or scan.window is not None for scan in scans)
 
     @cached_property
     def _classes(self) -> ColumnClasses:
@@ -75,44 +101,83 @@ class GroupedBlock:
         )
 
     def key_schemes(self) -> list[list[KeyScheme]]:
-        """For each stream the schemes that say something of groups; relations are finite."""
-        if not self.block.is_of_tables:
-            return [[]]
+        """For each stream beneath the schemes that say something of groups; relations are finite."""
         place_of: dict[int, int] = {}
         for place, key in enumerate(self.keys):
             if isinstance(key, Column):
                 place_of.setdefault(self._classes.of(key.index), place)
-        return [list(self._schemes(scan, first, place_of)) for scan, first in self.block.scans]
+        return [
+            list(self._schemes(schemes, first, place_of))
+            for item, first in zip(self.block.items, self.block.offsets, strict=False)
+            for schemes in row_schemes(item, self.block_of)
+        ]
 
-    def _schemes(self, scan: Scan, first: int, place_of: dict[int, int]) -> Iterator[KeyScheme]:
-        if scan.stream.retractable:
-            return
-        for number, scheme in enumerate(scan.stream.schemes):
-            named = [(self._classes.of(first + column), column) for column in scheme.columns]
-            if scheme.lifespan is None and all(class_ in place_of for class_, _ in named):
+    def members(self) -> list[list[KeyScheme]]:
+        """Who has to punctuate the keys of a group so that it is final: each stream beneath, by one of its
+        schemes; or, of two that are joined, one alone, if the join frees all that it holds.
+
+        The join repeats that punctuation when it holds no more tuples with its values (a derived one).
+        """
+        schemes = self.key_schemes()
+        if all(schemes) or not self._frees_all:
+            return schemes
+        chained = next((uses for uses in schemes if uses), [])
+        return [[replace(use, joined=self.block) for use in chained]]
+
+    @property
+    def _frees_all(self) -> bool:
+        """Whether two streams without windows are joined, and all that the join holds goes some day."""
+        if not self.lasts or len(self.block.scans) != 2 or why_not_purged(self.plan, self.block, False):
+            return False
+        return all(purgeable(graph_of_tables(self.block).graph))
+
+    def _schemes(
+        self, schemes: Sequence[KeyScheme], first: int, place_of: dict[int, int]
+    ) -> Iterator[KeyScheme]:
+        """Schemes that are about columns of an item, as ones about keys."""
+        for use in schemes:
+            named = [(self._classes.of(first + place), column) for place, column in use.places]
+            if all(class_ in place_of for class_, _ in named):
                 places = sorted((place_of[class_], column) for class_, column in named)
-                yield KeyScheme(scan.stream.name, number, tuple(places))
+                yield KeyScheme(use.scan, use.scheme, tuple(places))
 
-    def rising_keys(self) -> Iterator[RisingKey]:
-        """The places of keys that are a function of the times of all streams, one that never falls."""
-        if not self.block.is_of_tables:
-            return
-        times = {self._classes.of(first + scan.stream.time) for scan, first in self.block.scans}
-        for place, key in enumerate(self.keys):
-            bound = least_later(key)
-            if bound is None:
-                continue
-            column = next(part for part in walk(bound) if isinstance(part, Column))
-            of_time = times == {self._classes.of(column.index)}
-            if of_time or self._is_latest(column, times):
-                yield RisingKey(place, shift_columns(bound, lambda index: 0), of_time and bound == key)
+    def rising_keys(self) -> dict[int, RisingKey]:
+        """The keys, by place, that never fall with a column that rises in every item, or that no time of a
+        combination exceeds.
+        """
+        keys = [self._rising_key(place, key) for place, key in enumerate(self.keys)]
+        return {key.place: key for key in keys if key is not None}
 
-    def _is_latest(self, column: Column, times: set[int]) -> bool:
+    def _rising_key(self, place: int, key: Expression) -> RisingKey | None:
+        bound = least_later(key)
+        classes = set() if bound is None else {self._classes.of(column) for column in columns_of(bound)}
+        if bound is None or len(classes) != 1:
+            return None
+        of_time = shift_columns(bound, lambda index: 0)
+        (class_,) = classes
+        clocks = [substitute(of_time, [clock]) for clock in self._clocks(class_)]
+        if clocks:
+            return RisingKey(place, tuple(dict.fromkeys(clocks)), bound == key)
+        return RisingKey(place, (of_time,), False) if self._is_latest(min(columns_of(bound))) else None
+
+    def _clocks(self, class_: int) -> list[Expression]:
+        """The clocks of all items, but relations, for a class of equal columns; none unless all have some."""
+        clocks: list[Expression] = []
+        for item in self._rising:
+            below = next((one.clocks for one in item if self._classes.of(one.column) == class_), ())
+            if not below:
+                return []
+            clocks += below
+        return clocks
+
+    def _is_latest(self, column: int) -> bool:
         """Whether conditions say that no time of a combination is later than a column of it.
 
         So it is with b.ts BETWEEN a.ts AND a.expires: whatever comes once the watermarks have passed a value
         of a.expires has a time that is later, and is in no combination with it.
         """
+        if not self.block.is_of_tables:
+            return False
         later: dict[int, set[int]] = {}
         for condition in self.block.conditions:
             for bound in implied_bounds(condition):
@@ -120,8 +185,10 @@ class GroupedBlock:
                     later.setdefault(self._classes.of(bound.column), set()).add(
                         self._classes.of(bound.terms[0][0])
                     )
-        latest = self._classes.of(column.index)
-        return column.type in (BIGINT, TIMESTAMP) and all(latest in _reached(time, later) for time in times)
+        times = {self._classes.of(first + scan.stream.time) for scan, first in self.block.scans}
+        types = [field.type for item in self.block.items for field in item.schema]
+        latest = self._classes.of(column)
+        return types[column] in (BIGINT, TIMESTAMP) and all(latest in _reached(t, later) for t in times)
 
     def session_time(self) -> Expression | None:
         """The time of the session that is a key, if it is that of the one stream."""
@@ -131,6 +198,26 @@ class GroupedBlock:
         scan, first = self.block.scans[0]
         time = Column(first + scan.stream.time, scan.schema[scan.stream.time].type)
         return shift_columns(time, lambda index: 0) if session.time == time else None
+
+    @property
+    def rises_together(self) -> bool:
+        """Whether a rising column of each item is equal in all."""
+        classes = [{self._classes.of(one.column) for one in item} for item in self._rising]
+        return bool(classes and set[int].intersection(*classes))
+
+    @cached_property
+    def _rising(self) -> list[list[RisingColumn]]:
+        """The rising columns of each item but relations, by their places in the block."""
+        items = zip(self.block.items, self.block.offsets, strict=False)
+        return [
+            [RisingColumn(first + one.column, one.clocks) for one in self._rising_in(item)]
+            for item, first in items
+            if not isinstance(item, Lookup)
+        ]
+
+    def _rising_in(self, item: Plan) -> list[RisingColumn]:
+        """Of a stream with deletions too: here it counts what can still begin."""
+        return [_time_of(item)] if isinstance(item, Scan) else rising_columns(item, self.block_of)
 
 
 def least_later(key: Expression) -> Expression | None:
@@ -147,7 +234,59 @@ def least_later(key: Expression) -> Expression | None:
     return resolve_call("add", [window.time, unit]) if is_rising else None
 
 
-def groupings_of(plan: Plan, block_of: Callable[[Plan], Block]) -> list[GroupedBlock]:
+def row_schemes(plan: Plan, block_of: BlockOf) -> list[list[KeyScheme]]:
+    """For each stream beneath an item the schemes that are about columns of its rows; none of a relation.
+
+    When every stream has punctuated values of a row by one of its schemes, no row with these values begins or
+    ends early, once the instants before the last of these punctuations are complete.
+    """
+    match plan:
+        case Lookup():
+            return []
+        case Scan(stream):
+            lasting = [n for n, one in enumerate(stream.schemes) if one.lifespan is None and not one.reused]
+            places = [tuple((column, column) for column in stream.schemes[n].columns) for n in lasting]
+            uses = [KeyScheme(plan, n, at) for n, at in zip(lasting, places, strict=True)]
+            return [[] if stream.retractable else uses]
+    return [schemes for part in _parts(plan, block_of) or () for schemes in part.key_schemes()] or [[]]
+
+
+def rising_columns(plan: Plan, block_of: BlockOf) -> list[RisingColumn]:
+    """The columns of an item of a block whose values the watermark makes final, one after the other.
+
+    They are the time of a stream, and keys of groups, or columns of a set operator, that rise in all that is
+    beneath. Of groups whose tuples expire there are none: their rows end when a tuple does.
+    """
+    if isinstance(plan, Scan):
+        return [] if plan.stream.retractable else [_time_of(plan)]
+    parts = _parts(plan, block_of)
+    return [RisingColumn(key.place, key.clocks) for key in _common_rising_keys(parts)] if parts else []
+
+
+def _parts(plan: Plan, block_of: BlockOf) -> list[GroupedBlock] | None:
+    """The blocks that make the rows of a result, with its columns as keys; None if rows end for other reasons
+    than what begins in these blocks.
+    """
+    match plan:
+        case UnionAll(branches) if not any(_is_deletable(part) for part in walk(plan)):
+            blocks = [(branch, block_of(branch)) for branch in branches]
+            return [GroupedBlock(branch, block, block.outputs, block_of) for branch, block in blocks]
+        case Aggregate() | Distinct() | Except():
+            parts = groupings_of(plan, block_of)
+            return parts if all(part.settles for part in parts) else None
+    return None
+
+
+def _time_of(scan: Scan) -> RisingColumn:
+    stream = scan.stream
+    return RisingColumn(stream.time, (Column(0, stream.types[stream.time]),))
+
+
+def _is_deletable(plan: Plan) -> bool:
+    return isinstance(plan, Scan) and plan.stream.retractable
+
+
+def groupings_of(plan: Plan, block_of: BlockOf) -> list[GroupedBlock]:
     """The blocks whose rows an aggregate, DISTINCT or EXCEPT groups; unions in a set are part of it.
 
     `block_of` gives the block at the top of a plan, all of it inlined.
@@ -158,19 +297,17 @@ def groupings_of(plan: Plan, block_of: Callable[[Plan], Block]) -> list[GroupedB
         item = block.items[0]
         if len(block.items) == 1 and isinstance(item, UnionAll):  # conditions above it take nothing to groups
             return [leaf for child in item.inputs for leaf in _united(child, keys, block_of)]
-        return [GroupedBlock(plan.input, block, keys)]
+        return [GroupedBlock(plan.input, block, keys, block_of)]
     return [leaf for child in plan.inputs for leaf in _united(child, None, block_of)]
 
 
-def _united(
-    plan: Plan, columns: Sequence[Expression] | None, block_of: Callable[[Plan], Block]
-) -> Iterator[GroupedBlock]:
+def _united(plan: Plan, columns: Sequence[Expression] | None, block_of: BlockOf) -> Iterator[GroupedBlock]:
     """The blocks of a plan of which only the distinct rows, or these columns of them, matter."""
     block = block_of(plan)
     keys = block.outputs if columns is None else _over(columns, block)
     item = block.items[0]
     if len(block.items) > 1 or block.conditions or not isinstance(item, UnionAll | Distinct):
-        yield GroupedBlock(plan, block, keys)
+        yield GroupedBlock(plan, block, keys, block_of)
         return
     for child in item.inputs:
         yield from _united(child, keys, block_of)
@@ -190,9 +327,7 @@ class Finality:
 
     schemes: tuple[tuple[KeyScheme, ...], ...] = ()
     times: tuple[RisingKey, ...] = ()
-    session: Expression | None = (
-        None  # the time of a session that is among the keys: it is final after its end
-    )
+    session: Expression | None = None  # the time of a session among the keys: it is final after its end
 
     def __bool__(self) -> bool:
         return bool(self.schemes or self.times or self.session)
@@ -200,23 +335,29 @@ class Finality:
 
 def finality_of(groupings: Sequence[GroupedBlock]) -> Finality:
     """What makes the groups of the rows of some blocks final, whether they may still shrink or not."""
-    schemes = [tuple(schemes) for grouping in groupings for schemes in grouping.key_schemes()]
+    schemes = [tuple(schemes) for grouping in groupings for schemes in grouping.members()]
     session = groupings[0].session_time() if len(groupings) == 1 else None
     return Finality(tuple(schemes) if all(schemes) else (), tuple(_common_rising_keys(groupings)), session)
 
 
 def freeing_of(groupings: Sequence[GroupedBlock]) -> Finality:
-    """What frees groups before they are empty; nothing unless the rows of all blocks last.
+    """What frees groups before they are empty; nothing if tuples beneath expire or may be deleted.
 
     A final group whose rows expire has to be kept until they have, to report its later results.
     """
-    return finality_of(groupings) if all(grouping.lasts for grouping in groupings) else Finality()
+    return finality_of(groupings) if all(grouping.settles for grouping in groupings) else Finality()
 
 
 def _common_rising_keys(groupings: Sequence[GroupedBlock]) -> list[RisingKey]:
-    """The keys that are, in every block, the same function of the time of every stream."""
-    first, *others = [{*one.rising_keys()} for one in groupings]
-    return sorted(first.intersection(*others), key=lambda key: (key.place, str(key.bound)))
+    """The keys that rise in every block, each with the clocks of all."""
+    rising = [one.rising_keys() for one in groupings]
+    common = []
+    for place in rising[0]:
+        keys = [one[place] for one in rising if place in one]
+        if len(keys) == len(rising):
+            clocks = tuple(dict.fromkeys(clock for key in keys for clock in key.clocks))
+            common.append(RisingKey(place, clocks, all(key.is_period for key in keys)))
+    return common
 
 
 def _is_no_more(bound: UpperBound) -> bool:

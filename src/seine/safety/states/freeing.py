@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from seine.algebra.plan import Aggregate, Distinct, Except, Join, Lookup, Plan
+from seine.algebra.plan import Aggregate, Distinct, Except, Join, Lookup, Plan, Scan, UnionAll, walk
 from seine.algebra.search_plan import Search
 from seine.safety.states.final_groups import freeing_of
 from seine.safety.states.item_facts import Branch
@@ -25,7 +25,8 @@ def groups_go(branches: Sequence[Branch]) -> bool:
 def emits_all_ends(plan: Plan) -> bool:
     """Whether every row ends by a retraction that is emitted, none silently by its window.
 
-    So it is above aggregates, distincts and excepts; such rows need no changelog node.
+    So it is above aggregates, distincts and excepts, and where these are joined or united with tuples that
+    never expire; such rows need no changelog node.
     """
     match plan:
         case Aggregate() | Distinct() | Except():
@@ -34,4 +35,12 @@ def emits_all_ends(plan: Plan) -> bool:
             return plan.is_changelog
         case Join(left, Lookup()):
             return emits_all_ends(left)
+        case Join() | UnionAll():
+            emitted = [*map(emits_all_ends, plan.inputs)]
+            lasting = [*map(_never_expires, plan.inputs)]
+            return any(emitted) and all(one or other for one, other in zip(emitted, lasting, strict=True))
     return bool(plan.inputs) and all(map(emits_all_ends, plan.inputs))
+
+
+def _never_expires(plan: Plan) -> bool:
+    return all(part.window is None for part in walk(plan) if isinstance(part, Scan))

@@ -1,27 +1,39 @@
 """Describes the items of a block for the check: punctuations, expiry, keys of streams, relations, results.
 
-Results have no punctuations: what is joined with them goes by windows alone.
+Results have punctuations and clocks like streams: what all streams beneath punctuate of their keys, and
+columns that rise (`final_groups.py`).
 
 Cites: SAFETY 2.3 (punctuation schemes)
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice, product
 
 from seine.algebra.event_windows import session_of
 from seine.algebra.expressions import Column, Expression, substitute
 from seine.algebra.monotone import monotone_in
 from seine.algebra.plan import Aggregate, Distinct, Except, Lookup, Plan, Scan, UnionAll
 from seine.optimizer.block import Block, block_of
+from seine.optimizer.equalities import equal_columns
 from seine.safety.graph.build_graph import BlockGraph, Offer, SafetyItem, build_graph
 from seine.safety.graph.closure import Closure, finished
 from seine.safety.graph.column_classes import ColumnClasses
-from seine.safety.states.final_groups import GroupedBlock, groupings_of, least_later
-from seine.safety.states.runnable import why_not_purged
+from seine.safety.states.final_groups import (
+    GroupedBlock,
+    KeyScheme,
+    groupings_of,
+    least_later,
+    rising_columns,
+    row_schemes,
+)
+from seine.safety.states.runnable import is_appended_result, why_not_purged
+from seine.safety.states.table_facts import table_facts
 
+MOST_CHOICES = 64  # ways to choose a scheme of each stream beneath a result that are looked at
 _NAMES = {Aggregate: "groups", Distinct: "distinct rows", UnionAll: "union", Except: "difference"}
 
 
@@ -97,7 +109,8 @@ class Sources:
         known = self._known.get(id(plan))
         if known is None:
             block = block_of(plan, largest=None)  # nothing is computed here
-            graph = build_graph(block, [self.source(item) for item in block.items])
+            sources = [self.source(item) for item in block.items]
+            graph = build_graph(block, sources if block.is_of_tables else _as_joined(block, sources))
             known = self._known[id(plan)] = (plan, (block, graph))
         return known[1]
 
@@ -105,7 +118,9 @@ class Sources:
         """Why the joins of a plan's top block free nothing by punctuations; None if they do."""
         known = self._reasons.get(id(plan))
         if known is None:
-            known = self._reasons[id(plan)] = (plan, why_not_purged(plan, self.block(plan)[0]))
+            block = self._block(plan)
+            by_one_time = GroupedBlock(plan, block, (), self._block).rises_together
+            known = self._reasons[id(plan)] = (plan, why_not_purged(plan, block, by_one_time))
         return known[1]
 
     def branches(self, plan: Plan) -> list[Branch]:
@@ -117,11 +132,11 @@ class Sources:
         keys = block.outputs
         if isinstance(plan, Aggregate):
             keys = tuple(substitute(key, block.outputs) for key in plan.keys)
-        return Branch(GroupedBlock(child, block, keys), graph)
+        return Branch(GroupedBlock(child, block, keys, self._block), graph)
 
     def leaves(self, plan: Plan) -> list[Branch]:
         """The blocks whose rows an aggregate or a set operator groups; unions in a set are part of it."""
-        grouped = groupings_of(plan, lambda child: self.block(child)[0])
+        grouped = groupings_of(plan, self._block)
         return [Branch(grouping, self.block(grouping.plan)[1]) for grouping in grouped]
 
     def determined_columns(self, plan: Plan) -> Iterator[tuple[Scan, int]]:
@@ -138,23 +153,52 @@ class Sources:
 
     def source(self, plan: Plan) -> SafetyItem:
         if isinstance(plan, Scan | Lookup):
-            return _table(plan)
+            return table_facts(plan)
         columns = tuple(field.name for field in plan.schema)
-        return SafetyItem(_NAMES[type(plan)], columns, expires=_expires(plan, self.branches(plan)))
+        clocks = [Offer(frozenset(), frozenset([one.column])) for one in rising_columns(plan, self._block)]
+        offers = (*_promises(row_schemes(plan, self._block)), *clocks)
+        return SafetyItem(_NAMES[type(plan)], columns, offers, _expires(plan, self.branches(plan)))
+
+    def _block(self, plan: Plan) -> Block:
+        return self.block(plan)[0]
 
 
-def graph_of_tables(block: Block) -> BlockGraph:
-    """The graph of a block of streams and relations alone."""
-    return build_graph(block, [_table(item) for item in block.items if isinstance(item, Scan | Lookup)])
+def _promises(schemes: Sequence[Sequence[KeyScheme]]) -> list[Offer]:
+    """What all streams beneath a result punctuate together, by a scheme of each."""
+    chosen = islice(product(*schemes), MOST_CHOICES)
+    columns = [frozenset(place for use in uses for place, _ in use.places) for uses in chosen]
+    return [Offer(known) for known in dict.fromkeys(columns)]
 
 
-def _table(item: Scan | Lookup) -> SafetyItem:
-    columns = tuple(field.name for field in item.schema)
-    if isinstance(item, Lookup):
-        return SafetyItem(item.alias, columns, finite=True)
-    stream, lasting = item.stream, item.window is None
-    offers = tuple(_punctuations(item))
-    return SafetyItem(item.alias, columns, offers, not lasting, stream.retractable and lasting)
+def _as_joined(block: Block, items: Sequence[SafetyItem]) -> list[SafetyItem]:
+    """The items of a block with results as joins of two see them.
+
+    Punctuations count if there are two items and all their columns are compared, and a row that may change is
+    held until something makes it final.
+    """
+    compared = _compared(block)
+    appended = [isinstance(plan, Scan | Lookup) or is_appended_result(plan) for plan in block.items]
+    joined = []
+    for number, (plan, item) in enumerate(zip(block.items, items, strict=True)):
+        first, heard = block.offsets[number], isinstance(plan, Scan) or not all(appended)
+        offers = tuple(
+            offer
+            for offer in item.offers
+            if not offer.known
+            or (heard and not offer.bounded and all(first + column in compared for column in offer.known))
+        )
+        stays = not (appended[number] or item.expires or offers)
+        joined.append(replace(item, offers=offers, deletable=item.deletable or stays))
+    return joined
+
+
+def _compared(block: Block) -> set[int]:
+    """The columns of two items that plain equalities compare; none if there are more."""
+    numbers = [n for n, item in enumerate(block.items) if not isinstance(item, Lookup)]
+    if len(numbers) != 2:
+        return set()
+    pairs = [pair for condition in block.conditions if (pair := equal_columns(condition)) is not None]
+    return {column for pair in pairs if {*map(block.owner, pair)} == {*numbers} for column in pair}
 
 
 def _shared(block: Block, classes: ColumnClasses) -> set[int]:
@@ -164,24 +208,6 @@ def _shared(block: Block, classes: ColumnClasses) -> set[int]:
     for number, column in placed:
         owners.setdefault(classes.of(column), set()).add(number)
     return {column for _, column in placed if len(owners[classes.of(column)]) > 1}
-
-
-def _punctuations(scan: Scan) -> Iterable[Offer]:
-    """The punctuations of a stream that never lapse or whose values begin anew, and its watermark.
-
-    A punctuation that lapses allows matches again later, and a tuple without a window waits for them; with
-    reused values no tuple from before matches. Of a stream whose tuples may be deleted at any time the
-    watermark says too little.
-    """
-    stream = scan.stream
-    since = stream.since
-    for number, scheme in enumerate(stream.schemes):
-        if scheme.reused:
-            yield Offer(frozenset(scheme.columns), frozenset([since[number]]))
-        elif scheme.lifespan is None:
-            yield Offer(frozenset(scheme.columns))
-    if scan.window is not None or not stream.retractable:
-        yield Offer(frozenset(), frozenset([stream.time]))
 
 
 def _expires(plan: Plan, branches: list[Branch]) -> bool:

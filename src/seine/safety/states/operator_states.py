@@ -18,7 +18,7 @@ from seine.safety.graph.closure import closure
 from seine.safety.graph.purgeable import purgeable
 from seine.safety.states.freeing import emits_all_ends, groups_go
 from seine.safety.states.item_facts import Branch, Sources
-from seine.safety.states.runnable import GROUPED, RESULTS, is_appended
+from seine.safety.states.runnable import GROUPED, JOINED, RESULTS, is_appended
 
 PIPELINE_BREAKERS = (Aggregate, Distinct, UnionAll, Except)
 
@@ -90,7 +90,7 @@ def _held(plan: Plan, sources: Sources) -> Iterator[State]:
     freed = (
         purgeable(graph.graph) if joined and why_not is None else [item.expires for item in graph.graph.items]
     )
-    note = why_not or ""
+    note = why_not or ("" if block.is_of_tables else JOINED)
     for place, (number, is_freed) in enumerate(zip(graph.items, freed, strict=True)):
         item = block.items[number]
         if isinstance(item, Scan):
@@ -119,10 +119,12 @@ def _tuple_words(
         return "freed by its window"
     if is_small:
         return "there are never many"
-    if item.deletable:
+    if item.deletable and isinstance(block.items[graph.items[place]], Scan):
         return "never freed: its tuples may be deleted at any time, and it has no window"
     if why_not is not None:
         return f"never freed: {why_not}"
+    if item.deletable:
+        return f"never freed: its rows may change at any time; {JOINED}"
     return chain_words(graph.graph, column_names(block, graph), closure(graph.graph, [place]))
 
 

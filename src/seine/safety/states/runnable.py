@@ -7,11 +7,25 @@ state as never freed for these reasons, and the builder places no purges for the
 
 from __future__ import annotations
 
-from seine.algebra.plan import Lookup, Plan, Project, Scan, Select
+from seine.algebra.plan import (
+    Aggregate,
+    Distinct,
+    Except,
+    Lookup,
+    Plan,
+    Project,
+    Scan,
+    Select,
+    UnionAll,
+    walk,
+)
 from seine.optimizer.block import Block, take_apart
 from seine.optimizer.optimise import optimise
 
 JOINED = "punctuations do not free rows joined with groups, set operators or RETRACTABLE streams"
+APART = (
+    "watermarks free rows joined with groups or set operators two at a time, or by one column that is a time"
+)
 COMPUTED = "punctuations do not free rows joined with columns whose expressions are too large to be inlined"
 GROUPED = "punctuations free groups only if all streams beneath punctuate their keys and none expires"
 RESULTS = "punctuations do not free results that may end"
@@ -23,15 +37,26 @@ def is_appended(block: Block) -> bool:
     return all(isinstance(item, Scan) and not item.stream.retractable for item in streams)
 
 
-def why_not_purged(plan: Plan, block: Block) -> str | None:
+def is_appended_result(plan: Plan) -> bool:
+    """Whether a result has the rows of streams as they come: a UNION ALL of tuples that nothing deletes."""
+    breakers = [part for part in walk(plan) if isinstance(part, Aggregate | Distinct | Except)]
+    deletable = [part for part in walk(plan) if isinstance(part, Scan) and part.stream.retractable]
+    return isinstance(plan, UnionAll) and not breakers and not deletable
+
+
+def why_not_purged(plan: Plan, block: Block, by_one_time: bool) -> str | None:
     """Why the joins of a plan's top block free no rows by punctuations and watermarks; None if they do.
 
-    `block` is the plan's with everything inlined. A join with rows that may end early (of a RETRACTABLE
-    stream, of groups, of a set operator) has to know all pairs that it reported, to retract them. Columns
-    that are not inlined where they are joined are computed before: of their rows no punctuation is known.
+    `block` is the plan's with everything inlined; `by_one_time`: a column that is a time in each item is
+    equal in all. A join with rows that may end early (of a RETRACTABLE stream, of groups, of a set operator)
+    has to know all pairs that it reported, to retract them: so until they are final. Columns that are not
+    inlined where they are joined are computed before: of their rows no punctuation is known.
     """
-    if not is_appended(block):
+    streams = [item for item in block.items if not isinstance(item, Lookup)]
+    if any(isinstance(item, Scan) and item.stream.retractable for item in streams):
         return JOINED
+    if not block.is_of_tables and len(streams) > 2 and not by_one_time:
+        return APART
     return COMPUTED if len(block.items) > 1 and not _is_inlined(plan) else None
 
 

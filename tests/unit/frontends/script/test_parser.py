@@ -269,10 +269,11 @@ def test_hints_name_what_is_close():
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("CREATE QUERY q WITH (emit = 'final') AS SELECT a FROM s;", "emit = 'final'"),
+        ("CREATE QUERY q WITH (emit = 'final') AS SELECT a FROM n;", "emit = 'final'"),
     ],
 )
 def test_what_cannot_run_yet_is_refused_last(text, what):
+    text = f"CREATE STREAM n (a BIGINT, ts BIGINT) TIMESTAMP BY ts RETRACTABLE FROM 'n.jsonl';\n{text}"
     error = refusal(TABLES + text + "\nCREATE QUERY p AS SELECT a FROM s;")
     assert what in error.message and place(error)[1] == 14
     assert "no column nope" in refusal(TABLES + text + "\nCREATE QUERY p AS SELECT nope FROM s;").message

@@ -61,8 +61,8 @@ def test_large_columns_above_a_join(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("clauses", "text"),
     [
-        ("", "SELECT g.n FROM (SELECT a, COUNT(*) AS n FROM x GROUP BY a) g, y WHERE g.a = y.a"),
-        ("", "SELECT u.a FROM (SELECT a FROM x UNION SELECT a FROM z) u, y WHERE u.a = y.a"),
+        ("", "SELECT g.n FROM (SELECT a, COUNT(*) AS n FROM x GROUP BY a) g, y WHERE g.n = y.a"),
+        ("", "SELECT u.b FROM (SELECT b FROM x UNION SELECT b FROM z) u, y WHERE u.b = y.a"),
         (" WINDOW 5 RETRACTABLE", "SELECT x.a FROM x, y WHERE x.a = y.a"),
     ],
 )
@@ -72,6 +72,25 @@ def test_joins_with_rows_that_may_end(clauses: str, text: str, tmp_path: Path) -
     judged = verdict(query_of(path))
     assert not judged.safe and JOINED in judged.reason
     assert joined_starts(fed(path, 20))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT g.n FROM (SELECT a, COUNT(*) AS n FROM x GROUP BY a) g, y WHERE g.a = y.a",
+        "SELECT g.n FROM (SELECT a, b, COUNT(*) AS n FROM x GROUP BY a, b) g, y"
+        " WHERE g.a = y.a AND g.b = y.b",
+        "SELECT u.a FROM (SELECT a FROM x UNION SELECT a FROM z) u, y WHERE u.a = y.a",
+        "SELECT d.a FROM (SELECT a, c FROM x EXCEPT SELECT a, c FROM z) d, y WHERE d.a = y.a",
+        "SELECT g.n FROM (SELECT ts - ts % 5 AS t, COUNT(*) AS n FROM x GROUP BY ts - ts % 5) g, y"
+        " WHERE g.t = y.ts",
+    ],
+)
+def test_joins_with_rows_that_become_final(text: str, tmp_path: Path) -> None:
+    path = write_script(Random(3), tmp_path, PUNCTUATED, text)
+    assert verdict(query_of(path)).safe
+    pipeline = fed(path, 20)
+    assert joined_starts(pipeline) == [] and sum(map(len, pipeline.records))
 
 
 def test_a_column_compared_as_it_is_and_through_a_cast(tmp_path: Path) -> None:

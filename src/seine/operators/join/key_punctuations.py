@@ -1,8 +1,9 @@
-"""Punctuated groups: the punctuations of all members beneath, and the groups that they finish together.
+"""Punctuated keys: the punctuations of all members beneath, and the groups or rows that they finish together.
 
-A member is a stream of the block, or of one of the blocks, whose rows are grouped. A group is finished when
-each member has punctuated values that agree with its keys. A punctuation counts when every tuple before
-it has been counted: when progress has passed the latest instant that was known when it came.
+A member is a stream of the block, or of one of the blocks, whose rows are grouped; or of those beneath a side
+of a join. A group is finished when each member has punctuated values that agree with its keys. A punctuation
+counts when every tuple before it has been counted: when progress has passed the latest instant that was known
+when it came.
 """
 
 from __future__ import annotations
@@ -12,15 +13,16 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from seine.algebra.arrays import AnyArray
+from seine.algebra.arrays import AnyArray, BoolArray
 from seine.graph.node import Port
+from seine.operators.join.bucket_consensus import arrived, gathered
 from seine.operators.join.join_purge import HeldRows, covered
 from seine.operators.join.purge_rule import PurgeRule
 from seine.operators.state.runs import Runs
 from seine.operators.state.sorted_run import KEY, SortedRun
 from seine.operators.state.store import Store
 from seine.operators.state.waiting_rows import RowBuffer
-from seine.rows.delta import FOREVER, NEVER, Delta, concat_batches
+from seine.rows.delta import FOREVER, NEVER, Delta
 
 READY = "_r"  # of a punctuation: every tuple before it started at this instant or earlier
 
@@ -28,11 +30,14 @@ READY = "_r"  # of a punctuation: every tuple before it started at this instant 
 class Punctuators:
     """The punctuations that came by some ports; `keys` is a port whose key they are about."""
 
-    def __init__(self, keys: Port, ports: Sequence[Port], purges: Sequence[PurgeRule], members: int) -> None:
+    def __init__(
+        self, keys: Port, ports: Sequence[Port], purges: Sequence[PurgeRule], members: int, buckets: int = 1
+    ) -> None:
+        """`buckets` is how many have to send a derived punctuation of a join beneath."""
         self._groups = HeldRows("groups", -1, tuple(range(len(keys.key))), keys)
-        self._members = members
+        self._members, self._buckets = members, buckets
         self._punctuations = [
-            HeldRows(f"punctuations{i}", purge.side, purge.places, port)
+            HeldRows.of_punctuations(i, purge, port)
             for i, (purge, port) in enumerate(zip(purges, ports, strict=True))
         ]
 
@@ -40,11 +45,12 @@ class Punctuators:
         """Take punctuations in; how many have begun to count. No tuple before them started after `latest`."""
         begun = 0
         for held, deltas in zip(self._punctuations, pieces, strict=True):
-            batches = [delta.plus for delta in deltas if delta.plus.num_rows]
-            arrived = concat_batches(batches) if batches else None
-            if arrived is not None:
-                arrived = arrived.append_column(READY, pa.array(np.full(arrived.num_rows, latest)))
-            due = RowBuffer(store, f"{held.name}_waiting", READY).release(arrived, progress)
+            came = arrived(deltas)
+            if held.gathers:
+                came = gathered(came, Runs(store, f"{held.name}_parts"), self._buckets)
+            if came is not None:
+                came = came.append_column(READY, pa.array(np.full(came.num_rows, latest)))
+            due = RowBuffer(store, f"{held.name}_waiting", READY).release(came, progress)
             if due is not None:
                 runs = Runs(store, held.name)
                 runs.add(SortedRun.of(due.drop_columns([READY]), KEY))
@@ -59,12 +65,16 @@ class Punctuators:
 
     def finished(self, groups: SortedRun, store: Store) -> AnyArray:
         """The places of the groups that all members have punctuated."""
-        by_member = [np.zeros(groups.rows, bool) for _ in range(self._members)]
-        for held in self._punctuations:
-            for run in Runs(store, held.name).overlapping():
-                for places in covered(self._groups, groups, held, run):
-                    by_member[held.side][places] = True
-        return np.flatnonzero(np.logical_and.reduce(by_member))
+        return np.flatnonzero(np.logical_and.reduce(self.by_member(self._groups, groups, store)))
+
+    def by_member(self, held: HeldRows, run: SortedRun, store: Store) -> list[BoolArray]:
+        """For each member which rows of a run it has punctuated."""
+        by_member = [np.zeros(run.rows, bool) for _ in range(self._members)]
+        for punctuations in self._punctuations:
+            for one in Runs(store, punctuations.name).overlapping():
+                for places in covered(held, run, punctuations, one):
+                    by_member[punctuations.side][places] = True
+        return by_member
 
     def prune(self, store: Store) -> None:
         """Forget punctuations whose groups are finished: all other members have punctuated as much."""
