@@ -1,8 +1,9 @@
 """Rerouting: when finer groups have appeared, coarser ones of the same rows are made of them.
 
-An aggregate that has run is never rerouted: finer groups that come later count other tuples, from
-another birth on, and what it would need of the older ones has not been kept. So it concerns queries that
-came in one change, in whatever order: those who are better off are built anew before they run.
+An aggregate that has run is not rerouted at once: finer groups that come later count other tuples, from
+another birth on, and what it would need of the older ones has not been kept; its queries go over to groups of
+the younger birth one window later (`kin_groups.py`). This here concerns queries that came in one change, in
+whatever order: those who are better off are built anew before they run.
 
 Order: queries with more keys are rerouted first. Groups that are moved are no choice for queries after
 them, so nothing is built anew twice.
