@@ -33,10 +33,14 @@ class RowEstimate:
     count: int = 0
 
     def key(self, expression: Expression) -> ColumnStatistics:
-        """The statistics of a key over these rows; without a sample nothing but their number."""
+        """The statistics of a key over these rows; without a sample nothing but their number.
+
+        Joins need no spread.
+        """
         if not self.count or not readable(expression, list(self.columns)):
             return ColumnStatistics(0, self.rows, 0.0, 0.0)
-        return describe_column(evaluate(expression, self.columns, self.count), self.rows)
+        values = evaluate(expression, self.columns, self.count)
+        return describe_column(values, self.rows, deciles=False)
 
 
 def rows_of(plan: Plan, estimates: Estimates) -> RowEstimate:
