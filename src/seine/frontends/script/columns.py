@@ -56,7 +56,16 @@ def read_type(cursor: Cursor) -> Type:
         return _read_decimal(cursor)
     if word == "VARCHAR" and cursor.token.is_symbol("("):
         cursor.comma_separated(lambda: cursor.expect_kind(TokenKind.NUMBER, "a length"))
+    if word == "TIMESTAMP" and cursor.token.is_symbol("("):
+        _read_precision(cursor)
     return TYPES[word]
+
+
+def _read_precision(cursor: Cursor) -> None:
+    """The 3 of TIMESTAMP(3): up to 6 digits of a second, and microseconds are kept whatever it says."""
+    digits = cursor.comma_separated(lambda: cursor.expect_kind(TokenKind.NUMBER, "a number of digits"))
+    if [digit.text for digit in digits] not in [[str(count)] for count in range(7)]:
+        raise cursor.error("a TIMESTAMP has 0 to 6 digits after the second", at=digits[0])
 
 
 def _read_decimal(cursor: Cursor) -> Type:
@@ -74,8 +83,11 @@ def _read_decimal(cursor: Cursor) -> Type:
 
 def column_index(cursor: Cursor, fields: tuple[Field, ...], name: Name, table: str) -> int:
     """The position of a column by name; refuses an unknown one."""
-    for index, field in enumerate(fields):
-        if field.name == name.key:
-            return index
-    hint = suggest(name.written, [field.name for field in fields], f"columns of {table}")
+    names = [field.name for field in fields]
+    if name.key in names:
+        return names.index(name.key)
+    folded = [field.lower() for field in names]
+    if name.key.lower() in folded and cursor.source.text[name.start] != '"':
+        return folded.index(name.key.lower())
+    hint = suggest(name.written, names, f"columns of {table}")
     raise cursor.error(f"{table} has no column {name.written}", hint, at=name)

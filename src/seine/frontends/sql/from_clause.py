@@ -14,9 +14,9 @@ from seine.algebra.plan import Lookup, Plan, Scan
 from seine.algebra.types import Type
 from seine.frontends.sql.bind_expressions import ExpressionBinder
 from seine.frontends.sql.block_plan import Projection
-from seine.frontends.sql.context import CommonTable, Context
+from seine.frontends.sql.context import CommonTable, Context, Table
 from seine.frontends.sql.distinct_aliases import distinct_aliases
-from seine.frontends.sql.scope import FromBlock, FromItem, NamedExpression, key_of
+from seine.frontends.sql.scope import FromBlock, FromItem, NamedExpression, is_exact, key_of
 from seine.frontends.sql.size_limits import refuse_large
 from seine.frontends.sql.window_pairs import joined_pairs, pairs_apart
 from seine.frontends.sql.window_syntax import OWN_WINDOW
@@ -142,13 +142,22 @@ def _time_type(scan: Scan) -> Type:
 def _table_plan(node: exp.Table, name: str, alias: str, context: Context) -> Plan:
     if node.args.get("db") is not None:
         raise context.error(node, "names of streams have no qualifier", f"write {node.name}")
-    table = context.tables.get(name)
+    table = _declared(node, name, context)
     if table is None:
         hint = suggest(node.name, context.tables, "streams and relations")
         raise context.error(node, f"no stream or relation {node.name}", hint)
     if not isinstance(table, StreamDef):
         return Lookup(table, alias)
     return Scan(table, alias)
+
+
+def _declared(node: exp.Table, name: str, context: Context) -> Table | None:
+    """The stream or relation of a name; unless in double quotes, in any case if none has this one."""
+    table = context.tables.get(name)
+    if table is None and not is_exact(node.this, context):
+        same = [declared for declared in context.tables if declared.lower() == name.lower()]
+        return context.tables[same[0]] if len(same) == 1 else None
+    return table
 
 
 def _columns_of_common(

@@ -15,6 +15,7 @@ from seine.frontends.sql.dialect import SeineSql
 from seine.frontends.sql.set_operations import analyse
 from seine.frontends.sql.size_limits import refuse_large
 from seine.frontends.sql.window_syntax import plain_tokens
+from seine.frontends.sql.written_names import leftmost_select, with_written_names
 from seine.frontends.text.source_text import ScriptText
 
 _GLUED = re.compile(r"[\d.]+[eE][+-]?\d+[+-]")
@@ -51,6 +52,7 @@ def parse_select(
     except RecursionError:
         raise source.error(start, "this query is nested too deeply", "split it") from None
     _refuse_mixed_domains(plan, tree, context)
+    plan = with_written_names(plan, leftmost_select(tree))
     _refuse_duplicate_names(plan, tree, context)
     return plan
 
@@ -122,9 +124,7 @@ def _refuse_duplicate_names(plan: Plan, tree: exp.Expr, context: Context) -> Non
 
 def _place_of(name: str, tree: exp.Expr) -> exp.Expr:
     """Where an output is named: the last such output of the leftmost SELECT, its star, or the query."""
-    leftmost = tree
-    while not isinstance(leftmost, exp.Select):
-        leftmost = leftmost.this
+    leftmost = leftmost_select(tree)
     named = [item for item in leftmost.expressions if item.alias_or_name.lower() == name.lower()]
     stars = [item for item in leftmost.expressions if item.is_star]
     nodes: list[exp.Expr] = named or stars or [tree]

@@ -17,6 +17,11 @@ def key_of(identifier: exp.Identifier | exp.Expr) -> str:
     return fold(identifier.name, bool(identifier.args.get("quoted")))
 
 
+def is_exact(identifier: exp.Identifier | exp.Expr, context: Context) -> bool:
+    """Whether a name is compared with its case: in double quotes, not in backticks, as in Spark."""
+    return bool(identifier.args.get("quoted")) and not context.text(identifier).startswith("`")
+
+
 @dataclass(frozen=True)
 class NamedExpression:
     """An expression with a name: a column of a FROM item, or an output, as a value over the block's row."""
@@ -73,13 +78,23 @@ class FromBlock:
         self.conjuncts.extend(map(shifted, other.conjuncts))
         return [NamedExpression(output.name, shifted(output.value)) for output in outputs]
 
-    def find(self, name: str) -> list[NamedExpression]:
-        """The columns that an unqualified name may mean."""
-        return [c for item in self.visible for c in item.plain_columns() if c.name == name]
+    def find(self, name: str, exact: bool = False) -> list[NamedExpression]:
+        """The columns that an unqualified name may mean; unless `exact`, in any case if none has this one."""
+        return _by_name([column for item in self.visible for column in item.plain_columns()], name, exact)
 
-    def item(self, alias: str) -> FromItem | None:
-        """The item of an alias, or None."""
-        return next((item for item in self.visible if item.alias == alias), None)
+    def item(self, alias: str, exact: bool = True) -> FromItem | None:
+        """The item of an alias, or None; unless `exact`, in any case if none has this one."""
+        items = [item for item in self.visible if item.alias == alias]
+        if not items and not exact:
+            items = [item for item in self.visible if item.alias.lower() == alias.lower()]
+        return items[0] if items else None
+
+
+def _by_name(columns: list[NamedExpression], name: str, exact: bool) -> list[NamedExpression]:
+    same = [column for column in columns if column.name == name]
+    if same or exact:
+        return same
+    return [column for column in columns if column.name.lower() == name.lower()]
 
 
 def resolve_column(node: exp.Column, block: FromBlock, context: Context) -> Expression:
@@ -89,9 +104,10 @@ def resolve_column(node: exp.Column, block: FromBlock, context: Context) -> Expr
     name = key_of(node.this)
     table = node.args.get("table")
     if table is None:
-        matches, where = block.find(name), "in FROM"
+        matches, where = block.find(name, is_exact(node.this, context)), "in FROM"
     else:
-        matches, where = _qualified(table, name, block, context), f"of {table.name}"
+        item = visible_item(table, block, context)
+        matches, where = _by_name(item.columns, name, is_exact(node.this, context)), f"of {table.name}"
     if not matches:
         raise context.error(node.this, f"no column {node.name} {where}", _column_hint(node, block))
     if len(matches) > 1:
@@ -106,14 +122,9 @@ def _ambiguity_hint(name: str, block: FromBlock) -> str:
     return "say " + " or ".join(f"{alias}.{name}" for alias in aliases)
 
 
-def _qualified(table: exp.Identifier, name: str, block: FromBlock, context: Context) -> list[NamedExpression]:
-    item = visible_item(table, block, context)
-    return [column for column in item.columns if column.name == name]
-
-
 def visible_item(table: exp.Identifier, block: FromBlock, context: Context) -> FromItem:
     """The FROM item of a qualifier; refuses an unknown one."""
-    item = block.item(key_of(table))
+    item = block.item(key_of(table), is_exact(table, context))
     if item is None:
         hint = suggest(table.name, [item.alias for item in block.visible], "in FROM")
         raise context.error(table, f"no {table.name} in FROM", hint)

@@ -29,6 +29,8 @@ def cast_type(node: exp.DataType, context: Context, at: exp.Expr) -> Type:
     if name not in _TYPES:
         known = "BOOLEAN, INT, BIGINT, DOUBLE, DECIMAL(p,s), STRING, DATE, TIMESTAMP"
         raise context.error(at, f"cannot cast to {name}", f"types: {known}")
+    if _TYPES[name] == TIMESTAMP and any(part.name not in "0123456" for part in node.expressions):
+        raise context.error(at, "a TIMESTAMP has 0 to 6 digits after the second", "write TIMESTAMP")
     return _TYPES[name]
 
 

@@ -294,3 +294,10 @@ def test_a_query_may_take_the_place_of_a_known_one() -> None:
     with pytest.raises(TakenError, match="query Q exists already") as refusal:
         parse_script(twice, file="x.sql", folder="/", known=known, replace=True)
     assert "--replace" not in str(refusal.value.hint), "it would not help"
+
+
+def test_timestamps_have_up_to_six_digits() -> None:
+    text = "CREATE STREAM s (`At` TIMESTAMP({0})) TIMESTAMP BY AT FROM 's.jsonl';"
+    stream = parse(text.format(3)).declarations.streams["s"]
+    assert [(field.name, str(field.type)) for field in stream.declared] == [("At", "TIMESTAMP")]
+    assert "0 to 6 digits" in refusal(text.format(9)).message

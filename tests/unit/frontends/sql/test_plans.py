@@ -172,10 +172,29 @@ def test_common_tables_are_sub_queries():
 
 def test_names_of_outputs():
     assert names(plan_of('SELECT a AS Total, b "Big B", COUNT(*) FROM s GROUP BY a, b')) == [
-        "total",
+        "Total",
         "Big B",
         "count(*)",
     ]
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("SELECT `A` AS Total, B FROM `S`", ["Total", "B"]),
+        ("SELECT X.Total FROM (SELECT a AS `Total` FROM s) x", ["Total"]),
+        ("SELECT total FROM (SELECT a AS `Total` FROM s) x", ["total"]),
+        ("SELECT C, COUNT(*) AS N FROM s GROUP BY `C`", ["C", "N"]),
+        ("SELECT A AS Xx FROM s UNION SELECT e FROM t", ["Xx"]),
+    ],
+)
+def test_names_are_found_in_any_case_and_written_as_they_are(sql, expected):
+    assert names(plan_of(sql)) == expected
+
+
+def test_names_that_differ_in_case_alone_are_one_plan_but_for_the_names():
+    lower, upper = plan_of("SELECT a AS x FROM s"), plan_of("SELECT `A` AS X FROM `S`")
+    assert lower.expressions == upper.expressions and lower.names != upper.names
 
 
 def test_later_outputs_may_use_earlier_ones():
