@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from seine.cli.main import main
+from seine.keyword_networks import networks_of_search
 
 FILMS = """\
 CREATE STREAM director (did BIGINT, name STRING, ts BIGINT) TIMESTAMP BY ts WINDOW 10 FROM 'd.jsonl';
@@ -93,6 +94,12 @@ WIDE = "CREATE JOIN movie.mid = movie.did;\nCREATE JOIN movie.title = movie.titl
 FAR = "CREATE QUERY far AS SEARCH 'title:kill place:x' OVER (movie, town) MAX 16 TUPLES;\n"
 
 
+@pytest.fixture
+def _few_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(networks_of_search, "_MOST_TREES_GROWN", 2_000)
+
+
+@pytest.mark.usefixtures("_few_are_tried")
 def test_networks_that_are_too_many_to_try_are_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -100,6 +107,7 @@ def test_networks_that_are_too_many_to_try_are_refused(
     assert "too many candidate networks to try" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("_few_are_tried")
 def test_search_whose_networks_are_not_shown_hides_no_others(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
