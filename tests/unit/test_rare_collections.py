@@ -41,6 +41,17 @@ def test_garbage_that_is_set_aside_stays_until_memory_has_grown() -> None:
     assert Ring.freed == 1
 
 
+def test_tasks_set_aside_and_look_at_memory_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rare_collections, "_tasks", 0)
+    Ring()
+    for _ in range(rare_collections._TASKS_BETWEEN_LOOKS - 1):
+        rare_collections.set_aside_after_task()
+        gc.collect()
+    assert Ring.freed == 0
+    rare_collections.set_aside_after_task()
+    assert Ring.freed == 1
+
+
 def test_thresholds_are_as_before_afterwards() -> None:
     before = gc.get_threshold()
     with rare_collections.rare_collections():

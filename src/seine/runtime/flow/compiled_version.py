@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from seine.rare_collections import rare_collections, set_aside
+from seine.rare_collections import rare_collections, set_aside, set_aside_after_task
 from seine.runtime.flow.dataflow import Dataflow
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.relation_files import RelationFiles
@@ -65,3 +65,5 @@ def set_compiled_aside(here: CompiledVersion) -> None:
     if mark != _set_aside_at:
         _set_aside_at = mark
         set_aside()
+    else:
+        set_aside_after_task()
