@@ -37,7 +37,7 @@ OPERATORS = (
         "ge",
         "eq_null_safe",
     ),
-    *("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not"),
+    *("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "split_item"),
     *(
         "and",
         "or",

@@ -374,6 +374,10 @@ EXAMPLES: list[tuple[Expression, Any]] = [
     (fn("regexp_substr", "a12b", "[0-9]+"), "12"),
     (fn("regexp_substr", "ab", "[0-9]+"), None),
     (fn("regexp_instr", "äb1", "[0-9]"), 3),
+    (fn("split_item", "a,b,,c", ",", 3), ""),
+    (fn("split_item", "a,b,,c", ",", -1), "c"),
+    (fn("split_item", "a,b", ",", 3), None),
+    (fn("split_item", "", ",", 1), ""),
     (fn("rlike", "ab\n", "b$"), True),
     (fn("rlike", "a\rb", "a.b"), False),
     # addresses and JSON

@@ -349,6 +349,13 @@ parse_url(u, 'AUTHORITY')
 parse_url(u, 'USERINFO')
 try_url_decode(u)
 elt(k, s, w, u)
+split(u, '[/?]')[3]
+split(s, 'a|b+')[k]
+split(s, '\\.')[0]
+element_at(split(u, '/'), 3)
+element_at(split(s, 'a'), -1)
+unix_timestamp(substring(CAST(t AS STRING), 1, 19))
+unix_timestamp(substring(CAST(t AS STRING), 1, 19 + k % 2))
 make_timestamp(2000 + k, k + 5, 28, k + 17, 59, k + 53.25)
 bit_get(l, k + 4)
 pmod(i, k)

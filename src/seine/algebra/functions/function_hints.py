@@ -20,8 +20,8 @@ _RANDOM_FUNCTIONS = (
 # functions of other dialects, and of Spark over types that there are not, with what has their meaning
 _MEANINGS = {
     "split_index": "split_part(text, ',', n), whose n counts from 1",
-    "split": "split_part(text, ',', n) gives one part",
-    "element_at": "split_part(text, ',', n) of a text, get_json_object(text, '$[n]') of JSON",
+    "split": "split(text, ',')[0] gives one part, and so does split_part(text, ',', 1)",
+    "element_at": "element_at(split(text, ','), n) of a text, get_json_object(text, '$[n]') of JSON",
     "str_to_map": "regexp_extract(text, 'key=([^,]*)') gives one value",
     "from_json": "get_json_object(text, '$.a.b') gives one value, to CAST as needed",
     "json_tuple": "get_json_object(text, '$.a') gives one value",
@@ -65,7 +65,7 @@ def unknown_function(name: str, known: Sequence[str]) -> TypeMismatch:
     ("there is no function 'split_index'", "split_part(text, ',', n), whose n counts from 1")
     """
     if name in _CLOCK_FUNCTIONS:
-        return TypeMismatch(f"{name} is refused: results depend on event times alone", hint=_EVENT_TIME)
+        return clock_refusal(name)
     if name in _RANDOM_FUNCTIONS:
         hint = "take something from the row, e.g. crc32(CAST(id AS STRING)) % 100"
         return TypeMismatch(f"{name} is refused: results depend on the input alone", hint=hint)
@@ -75,6 +75,11 @@ def unknown_function(name: str, known: Sequence[str]) -> TypeMismatch:
         )
         return TypeMismatch("xpath gives an array, and there are no arrays", hint=hint)
     return TypeMismatch(f"there is no function '{name}'", hint=_MEANINGS.get(name) or _closest(name, known))
+
+
+def clock_refusal(name: str) -> TypeMismatch:
+    """The refusal of what depends on the time of day, with the event-time way."""
+    return TypeMismatch(f"{name} is refused: results depend on event times alone", hint=_EVENT_TIME)
 
 
 def _closest(name: str, known: Sequence[str]) -> str:

@@ -116,6 +116,16 @@ def check_regex(pattern: Expression) -> None:
         ) from None
 
 
+def check_separator(pattern: Expression) -> None:
+    """Refuse a constant that is no regular expression, or one that matches the empty text."""
+    check_regex(pattern)
+    if not isinstance(pattern, Literal) or pattern.value is None:
+        return
+    if pc.match_substring_regex(pa.array([""]), re2_pattern(pattern.value))[0].as_py():
+        message = f"'{pattern.value}' matches the empty text, so it separates nothing"
+        raise TypeMismatch(message, hint="e.g. split(text, ',')[0]")
+
+
 def resolve_null_test(name: str, arg: Expression) -> Expression:
     """The typed IS NULL or IS NOT NULL; of an untyped NULL, a constant."""
     if arg.type.kind is Kind.NULL:

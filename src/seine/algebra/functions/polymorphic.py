@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from seine.algebra.expressions import Call, Expression, Literal
 from seine.algebra.functions.casting import implied_cast
+from seine.algebra.functions.function_hints import clock_refusal
 from seine.algebra.functions.logic_types import unify
 from seine.algebra.functions.mismatch import TypeMismatch
 from seine.algebra.functions.signatures import SIGNATURES, check_arity
@@ -198,9 +199,10 @@ def resolve_parsed(name: str, args: Sequence[Expression]) -> Expression:
 
 def resolve_unix_timestamp(args: Sequence[Expression]) -> Expression:
     """UNIX_TIMESTAMP: seconds since 1970 of a timestamp, or of a string by a pattern; truncated."""
-    check_arity("unix_timestamp", args, 1, 2)
-    if args[0].type == STRING and len(args) == 2:
-        args = [resolve_parsed("to_timestamp", args)]
+    if not args:
+        raise clock_refusal("unix_timestamp without an argument")
+    if args[0].type == STRING:
+        args = [resolve_parsed("to_timestamp", [*args, Literal("yyyy-MM-dd HH:mm:ss", STRING)][:2])]
     micros = SIGNATURES["unix_micros"].bind("unix_micros", args[:1])
     return Call("int_div", (micros, Literal(1_000_000, BIGINT)), BIGINT)
 

@@ -158,6 +158,13 @@ def _resolve_overlay(args: Sequence[Expression]) -> Expression:
     )
 
 
+def _resolve_split_item(args: Sequence[Expression]) -> Expression:
+    """ELEMENT_AT(SPLIT(text, pattern), n): the n-th part, from the end if n is negative."""
+    text, pattern = (implied_cast(arg, STRING, "an argument of split") for arg in args[:2])
+    logic_types.check_separator(pattern)
+    return Call("split_item", (text, pattern, implied_cast(args[2], INT, "the position in a split")), STRING)
+
+
 def _resolve_locate(args: Sequence[Expression]) -> Expression:
     if len(args) == 2:
         return SIGNATURES["instr"].bind("instr", [args[1], args[0]])
@@ -226,6 +233,7 @@ _RESOLVERS: dict[str, tuple[int, int | None, Resolver]] = {
     "nanvl": (2, 2, _resolve_nanvl),
     "concat": (1, None, _resolve_concat),
     "locate": (2, 3, _resolve_locate),
+    "split_item": (3, 3, _resolve_split_item),
     "elt": (2, None, _resolve_elt),
     "overlay": (3, 4, _resolve_overlay),
     "hex": (1, 1, number_types.resolve_hex),
@@ -249,7 +257,7 @@ _RESOLVERS: dict[str, tuple[int, int | None, Resolver]] = {
     "extract": (2, 2, polymorphic.resolve_extract),
     "to_date": (1, 2, lambda args: polymorphic.resolve_parsed("to_date", args)),
     "to_timestamp": (1, 2, lambda args: polymorphic.resolve_parsed("to_timestamp", args)),
-    "unix_timestamp": (1, 2, polymorphic.resolve_unix_timestamp),
+    "unix_timestamp": (0, 2, polymorphic.resolve_unix_timestamp),
     "date_format": (2, 2, polymorphic.resolve_date_format),
     "from_unixtime": (1, 2, polymorphic.resolve_from_unixtime),
     **{name: _xpath(name) for name in polymorphic.XPATH_FUNCTIONS},

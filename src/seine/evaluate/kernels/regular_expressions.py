@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from functools import wraps
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -109,6 +110,18 @@ def _position(array: pa.Array, pattern: str) -> pa.Array:
     return pc.if_else(pc.is_valid(array), position, pa.scalar(None, position.type))
 
 
+def _split_item(array: pa.Array, pattern: str, position: int) -> pa.Array:
+    """A part of a text between matches, from 1 on or from the end; NULL where there are not so many."""
+    regex = re2_pattern(pattern)
+    if position == 0 or pc.match_substring_regex(pa.array([""]), regex)[0].as_py():
+        raise PatternFault("no such part")
+    parts = pc.split_pattern_regex(array, regex)
+    offsets = parts.offsets.to_numpy().astype(np.int64)
+    at = (offsets[:-1] + position - 1) if position > 0 else (offsets[1:] + position)
+    inside = (at >= offsets[:-1]) & (at < offsets[1:])
+    return parts.values.take(pa.array(at, mask=~inside))
+
+
 def _replaced(array: pa.Array, pattern: str, replacement: str) -> pa.Array:
     """REGEXP_REPLACE with Java's replacement syntax: $1 is a group, a backslash quotes a character."""
     regex = re2_pattern(pattern)
@@ -158,5 +171,6 @@ KERNELS: dict[str, Kernel] = {
     "regexp_extract": _of_pattern(_extracted),
     "regexp_instr": _of_pattern(_position),
     "regexp_replace": _of_pattern(_replaced),
+    "split_item": _of_pattern(_split_item),
     "regexp_substr": _of_pattern(_first_match),
 }

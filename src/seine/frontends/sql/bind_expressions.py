@@ -123,6 +123,13 @@ class ExpressionBinder:
         """The bound call of a function or an aggregate."""
         if is_aggregate(node.name):
             return self._aggregate(node, None)
+        if (
+            node.name.lower() == "element_at"
+            and len(node.expressions) == 2
+            and _is_split(node.expressions[0])
+        ):
+            parts = [*node.expressions[0].expressions, node.expressions[1]]
+            return resolve_call("split_item", [self.bind(part) for part in parts])
         name, args = node.name.lower(), [self.bind(arg) for arg in node.expressions]
         if name in WINDOW_FUNCTIONS:
             return WINDOW_FUNCTIONS[name](args)
@@ -161,6 +168,24 @@ class ExpressionBinder:
             first, *others = args or [literal(1)]  # a row with a NULL in one of them is left out
             args = [resolve_call("case", [condition, first]), *others]
         return resolve_aggregate(node.name.lower(), args, distinct)
+
+
+def _is_split(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Anonymous) and node.name.lower() == "split" and len(node.expressions) == 2
+
+
+def _item(binder: ExpressionBinder, node: exp.Expr) -> Expression:
+    """split(text, pattern)[i], which counts from 0; NULL for a negative i."""
+    if not _is_split(node.this) or len(node.expressions) != 1:
+        hint = "split(text, ',')[0], or get_json_object(text, '$[0]')"
+        raise binder.context.error(node, "[...] takes a part of a split", hint)
+    index = binder.bind(node.expressions[0])
+    position = resolve_call("add", [index, literal(1)])
+    if isinstance(index, Literal) and isinstance(index.value, int):
+        position = literal(index.value + 1 if index.value >= 0 else 0)
+    else:
+        position = resolve_call("case", [resolve_call("ge", [index, literal(0)]), position])
+    return resolve_call("split_item", [*(binder.bind(part) for part in node.this.expressions), position])
 
 
 def _refusal(node: exp.Expr) -> tuple[str, str]:
@@ -314,6 +339,7 @@ _HANDLERS: dict[type, Handler] = {
     exp.Interval: lambda binder, node: interval(node, binder.context),  # type: ignore[arg-type]
     exp.Neg: _negate,
     exp.Not: lambda binder, node: resolve_call("not", [binder.condition(node.this, "NOT")]),
+    exp.Bracket: _item,
     exp.BitwiseNot: lambda binder, node: resolve_call("bitwise_not", [binder.bind(node.this)]),
     exp.And: _logic("and"),
     exp.Or: _logic("or"),
