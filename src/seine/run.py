@@ -92,6 +92,7 @@ class Run:
     def _open(self, script: Script, options: Options) -> None:
         refuse_unsafe(script)
         _refuse_histories(script)
+        _refuse_sinks(script)
         declarations = script.declarations
         self.reading = _reading(declarations, options)
         out = options.out if isinstance(options.out, str) else None
@@ -335,6 +336,15 @@ def _fingerprint(declarations: Declarations, sharing: Strategy) -> str:
         "sharing": repr(sharing),
     }
     return hashlib.sha256(json.dumps(form, sort_keys=True).encode()).hexdigest()
+
+
+def _refuse_sinks(script: Script) -> None:
+    """Refuse sinks: a run has one output, and no results that a sink could read by position."""
+    for sink in script.declarations.sinks.values():
+        hint = "seine serve FOLDER, then seine register SCRIPT"
+        raise SeineError(
+            f"sink {sink.name} needs a service: a run writes its results to one place", hint=hint
+        )
 
 
 def _refuse_histories(script: Script) -> None:

@@ -83,6 +83,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "runtime",
     ),
     "run_local": ("scratch_folder", "errors", "operators", "frontends", "network", "runtime", "run"),
+    "sinks": ("disk_sync", "typed_json", "algebra", "errors", "network", "catalog", "runtime"),
     "service": (
         "rare_collections",
         "algebra",
@@ -96,6 +97,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "catalog",
         "intake",
         "runtime",
+        "sinks",
     ),
     "spark": (
         "scratch_folder",

@@ -9,5 +9,14 @@ from seine.catalog.catalog_change import CatalogChange
 from seine.catalog.catalog_view import CatalogView
 from seine.catalog.storage.stored_node import StoredNode
 from seine.catalog.storage.stored_query import QueryPosition, StoredQuery
+from seine.catalog.storage.stored_sink import StoredSink
 
-__all__ = ["Catalog", "CatalogChange", "CatalogView", "QueryPosition", "StoredNode", "StoredQuery"]
+__all__ = [
+    "Catalog",
+    "CatalogChange",
+    "CatalogView",
+    "QueryPosition",
+    "StoredNode",
+    "StoredQuery",
+    "StoredSink",
+]

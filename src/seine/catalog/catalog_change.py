@@ -20,6 +20,7 @@ from seine.catalog.storage.network_rows import save_predicates, save_uses, save_
 from seine.catalog.storage.source_options import options_text
 from seine.catalog.storage.stored_node import StoredNode
 from seine.catalog.storage.stored_query import QueryPosition, StoredQuery
+from seine.catalog.storage.stored_sink import StoredSink
 from seine.catalog.storage.stored_text import name_key, shown, storable
 from seine.catalog.storage.table_rows import ids_by_key, insert_row, insert_rows, refusing
 from seine.errors import SeineError
@@ -78,6 +79,34 @@ class CatalogChange(CatalogView):
         """Register many queries in order; if any name is taken, none is added."""
         with refusing(self._connection, "one of these queries has a name that is taken", _OTHER_NAME):
             self._add_queries(queries)
+
+    def add_sink(self, sink: StoredSink) -> None:
+        """Record a sink; refused if its name is taken."""
+        one = sink.definition
+        queries = ids_by_key(self._connection, t.query, one.queries)
+        with refusing(self._connection, _taken("sink", one.name), _OTHER_NAME):
+            key = insert_row(
+                self._connection,
+                t.sink,
+                key=name_key(one.name),
+                name=one.name,
+                identity=sink.identity,
+                start=sink.start,
+                target=storable(one.target),
+                format=one.format,
+                options=json.dumps(one.options),
+            )
+        places = [
+            {"sink_id": key, "place": place, "query_id": queries[name_key(name)]}
+            for place, name in enumerate(one.queries)
+        ]
+        insert_rows(self._connection, t.sink_query, places)
+
+    def drop_sink(self, name: str) -> None:
+        """Drop a sink."""
+        deleted = self._connection.execute(delete(t.sink).where(t.sink.c.key == name_key(name)))
+        if not deleted.rowcount:
+            raise SeineError(f"there is no sink named {shown(name)}")
 
     def drop_stream(self, name: str) -> None:
         """Drop a stream; refused while a query or join edge uses it."""

@@ -9,11 +9,13 @@ from typing import Any
 from sqlalchemy import Connection, Row, Select, func, or_, select
 
 from seine.algebra.definitions import JoinEdge, RelationDef, Scheme, Source, StreamDef, with_since
+from seine.algebra.sink_definition import SinkDef
 from seine.algebra.types import Field, Type
 from seine.catalog.index.search_index import IndexSearch
 from seine.catalog.storage import catalog_tables as t
 from seine.catalog.storage.source_options import with_options
 from seine.catalog.storage.stored_query import QueryPosition, StoredQuery
+from seine.catalog.storage.stored_sink import StoredSink
 from seine.catalog.storage.stored_text import name_key
 from seine.typed_json import read_json
 
@@ -68,6 +70,16 @@ class CatalogView:
             return None
         reads = self._rows(_inputs_read().where(t.query_input.c.query_id == row.id))
         return _stored_query(row, [name for _, name in reads])
+
+    def sinks(self) -> list[StoredSink]:
+        """All sinks in the order of their creation."""
+        reads: dict[int, list[str]] = defaultdict(list)
+        part = t.sink_query.c
+        names = select(part.sink_id, t.query.c.name).join(t.query, t.query.c.id == part.query_id)
+        for sink_id, name in self._rows(names.order_by(part.sink_id, part.place)):
+            reads[sink_id].append(name)
+        rows = self._rows(select(t.sink).order_by(t.sink.c.id))
+        return [_stored_sink(row, reads[row.id]) for row in rows]
 
     def version(self) -> int:
         """The current network version; 0 before the first."""
@@ -204,6 +216,12 @@ def _source(row: Row[Any]) -> Source | None:
     if row.source_path is None:
         return None
     return with_options(row.source_path, row.source_format, row.source_options)
+
+
+def _stored_sink(row: Row[Any], queries: list[str]) -> StoredSink:
+    options = tuple(map(tuple, json.loads(row.options)))
+    sink = SinkDef(row.name, tuple(queries), row.target, row.format, options)
+    return StoredSink(sink, row.identity, row.start)
 
 
 def _stored_query(row: Row[Any], inputs: list[str]) -> StoredQuery:

@@ -118,6 +118,8 @@ def status_command(arguments: argparse.Namespace) -> int:
     for query, held in status["state_by_query"].items():
         held_of = ", ".join(f"{printable(stream)} {rows:,}" for stream, rows in held.items())
         print(f"{'':8} {printable(query)}: {held_of}")
+    if status["sinks"]:
+        print("\n".join(["", *_sink_lines(status["sinks"])]))
     if streams:
         print("\n".join(["", *_stream_lines(streams, status["stream_troubles"])]))
     return 0
@@ -131,6 +133,22 @@ def _retained(retained: Mapping[str, Any] | None) -> str:
         return "nothing yet"
     entries, size = f"entries {retained['first']} to {retained['last']}", retained["bytes"] / 1_000_000
     return f"{entries}, {retained['rows']:,} rows, {size:,.1f} MB"
+
+
+def _sink_lines(sinks: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A table of sinks, and what is wrong with some of them."""
+    rows = [
+        [printable(one["sink"]), one["state"], f"{one['records']:,}", f"{one['lag']:,} bytes", one["target"]]
+        for one in sinks
+    ]
+    return [
+        *_table(["sink", "state", "records", "lag", "target"], rows),
+        *(
+            f"sink {printable(one['sink'])} cannot deliver since {one['since']}: {_line(one['reason'], 200)}"
+            for one in sinks
+            if one["reason"] is not None
+        ),
+    ]
 
 
 def _stream_lines(streams: Sequence[Mapping[str, Any]], troubles: Mapping[str, str]) -> list[str]:

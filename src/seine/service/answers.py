@@ -39,6 +39,23 @@ class RetainedAnswer(TypedDict):
     bytes: Annotated[int, Field(description="on disk, compressed")]
 
 
+class SinkAnswer(TypedDict):
+    """One sink, and how far it has come."""
+
+    sink: str
+    queries: list[str]
+    target: Annotated[str, Field(description="a folder or a URL, never with a secret")]
+    format: str
+    state: Annotated[
+        Literal["running", "retrying"], Field(description="retrying while its target cannot be written")
+    ]
+    reason: Annotated[str | None, Field(description="why it is retrying")]
+    since: Annotated[str | None, Field(description="of its trouble: ISO 8601, UTC")]
+    records: Annotated[int, Field(description="delivered so far")]
+    position: Annotated[int, Field(description="in the results, in bytes: what is before it is delivered")]
+    lag: Annotated[int, Field(description="bytes of the results, of all queries, that come after it")]
+
+
 class StatusAnswer(TypedDict):
     """What the service is doing, in numbers."""
 
@@ -75,6 +92,7 @@ class StatusAnswer(TypedDict):
     ]
     depth: StageCounts
     retained: Annotated[RetainedAnswer | None, Field(description="null without --retain")]
+    sinks: list[SinkAnswer]
 
 
 class SourcePosition(TypedDict):

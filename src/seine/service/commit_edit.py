@@ -64,6 +64,8 @@ def enter_moves(
 
 
 def _drop(change: CatalogChange, edit: Edit, before: ServiceView, after: ServiceView) -> None:
+    for key in _new(after.sinks, before.sinks):
+        change.drop_sink(before.sinks[key].definition.name)
     for key in sorted(edit.go):
         change.drop_query(before.registered[key].query.name)
     for edge in before.declared.edges:
@@ -85,6 +87,8 @@ def _add(change: CatalogChange, edit: Edit, before: ServiceView, after: ServiceV
             change.add_edge(edge)
     come = [after.registered[key] for key in edit.come]
     change.add_queries([StoredQuery.of(one.query, one.birth_epoch, one.position) for one in come])
+    for key in _new(before.sinks, after.sinks):
+        change.add_sink(after.sinks[key])
 
 
 def _new(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterable[str]:

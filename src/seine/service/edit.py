@@ -120,6 +120,7 @@ def edit_of_script(script: Script) -> Edit:
 
 def edit_of_drop(view: ServiceView, key: str) -> Edit:
     _refuse_if_read(view, key, "drop")
+    _refuse_if_delivered(view, key)
     declared = view.declared.copy()
     del declared.queries[key]
     return Edit(declared, go=frozenset([key]))
@@ -148,3 +149,11 @@ def _refuse_if_read(view: ServiceView, key: str, what: str) -> None:
     if readers:
         message = f"query {query.name} publishes stream {stream.name}, which query {readers[0]} reads"
         raise TakenError(message, hint=f"{what} {readers[0]} first")
+
+
+def _refuse_if_delivered(view: ServiceView, key: str) -> None:
+    """Refuse to drop a query that a sink reads."""
+    query = view.registered[key].query.name
+    reader = next((one for one in view.declared.sinks.values() if query in one.queries), None)
+    if reader is not None:
+        raise TakenError(f"sink {reader.name} reads query {query}", hint=f"DROP SINK {reader.name} first")

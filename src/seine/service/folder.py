@@ -4,6 +4,7 @@ catalog.db      what is declared: the truth after a crash
 pipeline/       the pipeline's own folder: journal, network versions, state
 results.jsonl   the records of all queries
 dead.jsonl      lines that were refused
+sinks/          how far each sink has come
 samples/        a sample of each stream, for plans
 service.json    where the service listens, while it does
 lock            held by the one process that serves
@@ -30,6 +31,7 @@ class ServiceFolder:
         self.pipeline = os.path.join(self.path, "pipeline")
         self.results = os.path.join(self.path, "results.jsonl")
         self.dead = os.path.join(self.path, "dead.jsonl")
+        self.sinks = os.path.join(self.path, "sinks")
         self.samples = os.path.join(self.path, "samples")
         self._address = os.path.join(self.path, "service.json")
 

@@ -19,7 +19,7 @@ from typing import Literal, TypeVar
 from msgspec import structs
 
 from seine.algebra.plan import Query
-from seine.catalog import QueryPosition
+from seine.catalog import QueryPosition, StoredSink
 from seine.errors import SeineError
 from seine.frontends.script.script import Declarations
 from seine.graph.node import Node
@@ -89,6 +89,7 @@ class ServiceView:
     estimates: Estimates | None = field(default=None, repr=False)
     # what queries that run began with, if not with their registration
     histories: MappingProxyType[str, HistoryStart] = field(default_factory=lambda: MappingProxyType({}))
+    sinks: MappingProxyType[str, StoredSink] = field(default_factory=lambda: MappingProxyType({}))
 
     def find(self, name: str) -> RegisteredQuery:
         """The query of a name, in any case."""

@@ -66,6 +66,7 @@ from seine.service.relation_following import RelationFollowing
 from seine.service.relation_reads import NeededRelations, RelationReads
 from seine.service.restore import RelationsInUse, relations_of
 from seine.service.settled_births import SettledBirths
+from seine.service.standing_sinks import standing_sinks
 from seine.service.stream_positions import StreamPositions
 
 _logger = logging.getLogger(__name__)
@@ -427,7 +428,8 @@ class Registrar:
         last = self._deployment.journal.last()
         histories = edit.histories(view, starts_of(replayed, self._retained, since, positions.entry, last))
         after = replace(planned.view, registered=edit.registered(view, begun), since=frozen(since))
-        after = replace(after, failures=edit.failures(view), histories=histories)
+        sinks = standing_sinks(edit.declared, view, self._folder, positions.results)
+        after = replace(after, failures=edit.failures(view), histories=histories, sinks=sinks)
         entered = [one for placed in computes.values() for one in placed]
         enter(self._catalog, edit, view, after, entered, planned.change)
         self.view, self.relations = after, planned.relations

@@ -47,6 +47,8 @@ def restore(
     graphs = SchemaGraphs(declared.tables, declared.edges)
     registered = {query.name.lower(): _registered(query, network, graphs) for query in catalog.queries()}
     declared.queries.update((key, one.query) for key, one in registered.items())
+    sinks = {one.definition.name.lower(): one for one in catalog.sinks()}
+    declared.sinks.update((key, one.definition) for key, one in sinks.items())
     view = ServiceView(
         declared,
         frozen(registered),
@@ -58,6 +60,7 @@ def restore(
         frozen(catalog.setting("since", {})),
         frozen(convert(catalog.setting("failures", {}), dict[str, Failure])),
         histories=frozen(convert(catalog.setting("histories", {}), dict[str, HistoryStart])),
+        sinks=frozen(sinks),
     )
     running = (one.query for one in registered.values() if not one.paused)
     return (

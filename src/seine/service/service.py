@@ -32,6 +32,7 @@ from seine.service.answers import (
     QueryAnswer,
     RelatedAnswer,
     RetainedAnswer,
+    SinkAnswer,
     StatusAnswer,
     StreamAnswer,
 )
@@ -44,8 +45,10 @@ from seine.service.published_view import ServiceView
 from seine.service.query_history import pending_replays
 from seine.service.registrar import Registrar
 from seine.service.restore import restore
+from seine.service.sink_answer import sink_answer
 from seine.service.stream_answer import stream_answer
 from seine.service.waiting_queries import waits_for
+from seine.sinks.sink_threads import SinkThreads
 
 _logger = logging.getLogger(__name__)
 
@@ -100,6 +103,7 @@ class Service:
         self._intake = self._open_intake(options, turn)
         self.sink = Sink(self.deployment, folder.results, folder.dead, _limits(view), indexed=True)
         _remind(self.sink, view, self.deployment)
+        self._sinks = SinkThreads(folder.sinks, self.sink.index) if options.reading else None
         self._figures = FigureTaker(self.sink)
         self.publisher = Publisher(view, self._figures.take())
         retained = self._retained if options.retain is not None else None
@@ -116,6 +120,10 @@ class Service:
             self._committed,
             self.registrar.quarantine,
         )
+        if self._sinks is not None:
+            self._sinks.clear(view.sinks)
+            self._follow_sinks()
+            self.publisher.listen(self._follow_sinks)
         self.registrar.withhold_failed()  # the last process may have ended before it did
         _logger.info(
             "service opened",
@@ -192,6 +200,12 @@ class Service:
         """What readers see; whoever wants answers that fit together takes it once."""
         return self.publisher.current
 
+    def _follow_sinks(self) -> None:
+        """Let sinks hear of what was published."""
+        view = self.published.view
+        if self._sinks is not None:
+            self._sinks.follow(view.sinks, lambda name: view.find(name).query)
+
     def stop(self) -> None:
         """End soon; whoever waits for results hears that there will be no more."""
         _logger.info("service stops", extra={"folder": self.folder.path})
@@ -200,6 +214,8 @@ class Service:
 
     def close(self) -> None:
         self.driver.close()
+        if self._sinks is not None:
+            self._sinks.close()
         self.sink.close()
         self.registrar.sample_files.save(self.registrar.samples, everything=True)
         self._catalog.close()
@@ -246,7 +262,12 @@ class Service:
             "joined_births": sum(one.position.joined for one in view.registered.values() if not one.paused),
             "depth": {"used": view.depth, "stages": self.deployment.settings.depth},
             "retained": self._retained_answer(),
+            "sinks": self.sinks(),
         }
+
+    def sinks(self) -> list[SinkAnswer]:
+        """Every sink and how far it has come; none of a service that is stopped is known to deliver."""
+        return [] if self._sinks is None else [sink_answer(status) for status in self._sinks.states()]
 
     def _retained_answer(self) -> RetainedAnswer | None:
         if self._retained is None:

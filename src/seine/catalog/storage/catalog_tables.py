@@ -172,6 +172,28 @@ query_input = Table(
     Column("input_id", Id, ForeignKey("seine_input.id"), primary_key=True, index=True),
 )
 
+# Where the records of queries go; `start` is the length of the results when it was created.
+sink = Table(
+    "seine_sink",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("key", String(64), nullable=False, unique=True),
+    Column("name", Text, nullable=False),
+    Column("identity", String(32), nullable=False),
+    Column("start", BigInteger, nullable=False),
+    Column("target", Text, nullable=False),
+    Column("format", String(16), nullable=False),
+    Column("options", Text, nullable=False),  # JSON: pairs in the order written
+)
+
+sink_query = Table(
+    "seine_sink_query",
+    metadata,
+    _part_of("seine_sink.id", name="sink_id"),
+    Column("place", Integer, primary_key=True),
+    Column("query_id", Id, ForeignKey("seine_query.id"), nullable=False, index=True),
+)
+
 network_version = Table(
     "seine_network_version",
     metadata,

@@ -18,6 +18,7 @@ from seine.frontends.keyword.searched_graph import SearchedGraphs
 from seine.frontends.script.create_join import read_edge, same_edge
 from seine.frontends.script.create_query import Registration, read_query
 from seine.frontends.script.create_relation import read_relation
+from seine.frontends.script.create_sink import read_sink
 from seine.frontends.script.create_stream import read_stream
 from seine.frontends.script.script import Declarations, Script
 from seine.frontends.sql.plan_templates import PlanTemplates
@@ -26,7 +27,7 @@ from seine.frontends.text.names import suggest
 from seine.frontends.text.source_text import ScriptText
 from seine.frontends.xscl.known_blocks import KnownBlocks
 
-_OBJECTS = ["STREAM", "RELATION", "JOIN", "QUERY"]
+_OBJECTS = ["STREAM", "RELATION", "JOIN", "QUERY", "SINK"]
 
 
 def parse_script(
@@ -106,8 +107,10 @@ class _StatementReader:
             self._create_query()
         elif cursor.accept("JOIN"):
             self._create_join()
+        elif cursor.accept("SINK"):
+            self._create_sink()
         else:
-            raise cursor.unexpected("STREAM, RELATION, JOIN or QUERY", _OBJECTS)
+            raise cursor.unexpected("STREAM, RELATION, JOIN, QUERY or SINK", _OBJECTS)
 
     def _forget_tables(self) -> None:
         """Forget what was remembered of queries: it holds while streams and relations stay the same."""
@@ -164,6 +167,7 @@ class _StatementReader:
                 hint = f"seine register --replace lets this one take its place; or {hint}"
             message = f"query {name.written} exists already"
             raise self.cursor.error(message, hint, at=name, kind=TakenError)
+        self._refuse_if_delivered(name)
         self._forget_query(name, key)
         registration = read_query(
             self.cursor, name, self.declared, self.published, self.templates, self.blocks
@@ -183,6 +187,24 @@ class _StatementReader:
             raise self.cursor.error("this join exists already", "leave it out", at=start)
         self.declared.edges.append(edge)
 
+    def _create_sink(self) -> None:
+        name = self.cursor.expect_name("the name of the sink")
+        key = name.key.lower()
+        if key in self.declared.sinks:
+            hint = f"choose another name, or DROP SINK {name.written} first"
+            raise self.cursor.error(f"sink {name.written} exists already", hint, at=name, kind=TakenError)
+        standing = [one.name for one in self.declared.queries.values()]
+        standing += [one.name for one in self.registered.values()]
+        queries = {query.lower(): query for query in standing}
+        self.declared.sinks[key] = read_sink(self.cursor, name, self.folder, queries)
+
+    def _refuse_if_delivered(self, name: Name) -> None:
+        """Refuse to take out a query that a sink reads."""
+        for sink in self.declared.sinks.values():
+            if name.key.lower() in [query.lower() for query in sink.queries]:
+                message = f"sink {sink.name} reads query {name.written}"
+                raise self.cursor.error(message, f"DROP SINK {sink.name} first", at=name, kind=TakenError)
+
     def _read_drop(self) -> None:
         cursor = self.cursor
         if cursor.accept("QUERY"):
@@ -193,8 +215,10 @@ class _StatementReader:
             self._drop_table("relation", self.declared.relations)
         elif cursor.accept("JOIN"):
             self._drop_join()
+        elif cursor.accept("SINK"):
+            del self.declared.sinks[self._existing("sink", self.declared.sinks, lower=True).key.lower()]
         else:
-            raise cursor.unexpected("STREAM, RELATION, JOIN or QUERY", _OBJECTS)
+            raise cursor.unexpected("STREAM, RELATION, JOIN, QUERY or SINK", _OBJECTS)
 
     def _drop_query(self) -> None:
         name = self.cursor.expect_name("the name of the query")
@@ -204,6 +228,7 @@ class _StatementReader:
             raise self.cursor.error(
                 f"no query {name.written}", suggest(name.written, names, "queries"), at=name
             )
+        self._refuse_if_delivered(name)
         self.registered.pop(key, None)
         self._forget_query(name, key)
 
@@ -238,9 +263,9 @@ class _StatementReader:
             raise self.cursor.error("no such join", at=start)
         self.declared.edges = left
 
-    def _existing(self, what: str, known: dict[str, Any]) -> Name:
+    def _existing(self, what: str, known: dict[str, Any], lower: bool = False) -> Name:
         name = self.cursor.expect_name(f"the name of the {what}")
-        if name.key not in known:
+        if (name.key.lower() if lower else name.key) not in known:
             hint = suggest(name.written, known, what + "s")
             raise self.cursor.error(f"no {what} {name.written}", hint, at=name)
         return name

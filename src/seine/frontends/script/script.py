@@ -8,21 +8,24 @@ from dataclasses import dataclass, field
 from seine.algebra.definitions import JoinEdge, RelationDef, StreamDef
 from seine.algebra.document_plan import publication
 from seine.algebra.plan import Query
+from seine.algebra.sink_definition import SinkDef
 from seine.errors import Position
 
 
 @dataclass
 class Declarations:
-    """All declarations by folded name (queries by lower-case name); join edges in order of declaration."""
+    """All declarations by folded name (queries and sinks by lower-case name); join edges in their order."""
 
     streams: dict[str, StreamDef] = field(default_factory=dict)
     relations: dict[str, RelationDef] = field(default_factory=dict)
     edges: list[JoinEdge] = field(default_factory=list)
     queries: dict[str, Query] = field(default_factory=dict)
+    sinks: dict[str, SinkDef] = field(default_factory=dict)
 
     def copy(self) -> Declarations:
         """A copy that can be changed independently."""
-        return Declarations(dict(self.streams), dict(self.relations), list(self.edges), dict(self.queries))
+        tables = dict(self.streams), dict(self.relations)
+        return Declarations(*tables, list(self.edges), dict(self.queries), dict(self.sinks))
 
     @property
     def tables(self) -> Mapping[str, StreamDef | RelationDef]:

@@ -1,0 +1,40 @@
+"""Definition of a sink: what CREATE SINK declares."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+SinkKind = Literal["folder", "postgresql", "webhook", "unknown"]
+
+_KINDS: dict[str, SinkKind] = {"postgresql": "postgresql", "https": "webhook", "http": "webhook"}
+
+
+@dataclass(frozen=True)
+class SinkDef:
+    """A sink: the records of some queries go to a place outside, from its creation on.
+
+        CREATE SINK s FROM q1, q2 INTO 'alerts/' FORMAT PARQUET;
+
+    `queries` are names as they were registered; `target` is an absolute folder or a URL.
+    """
+
+    name: str
+    queries: tuple[str, ...]
+    target: str
+    format: str = "JSON"  # JSON | PARQUET
+    options: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def kind(self) -> SinkKind:
+        """What sort of place the target is.
+
+        >>> SinkDef("s", ("q",), "/data/alerts").kind, SinkDef("s", ("q",), "https://host/hook").kind
+        ('folder', 'webhook')
+        """
+        scheme, mark, _ = self.target.partition("://")
+        return _KINDS.get(scheme.partition("+")[0].lower(), "unknown") if mark else "folder"
+
+    def option(self, name: str, default: str = "") -> str:
+        """The value of a WITH option, or the default if it is not given."""
+        return dict(self.options).get(name, default)

@@ -1,0 +1,89 @@
+"""The parser of CREATE SINK name FROM query, ... INTO 'target' [FORMAT f] [WITH (key = 'value', ...)]."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from seine.algebra.sink_definition import SinkDef, SinkKind
+from seine.frontends.text.cursor import Cursor, Name
+from seine.frontends.text.lexer import Token, TokenKind
+from seine.frontends.text.names import suggest
+
+SINK_FORMATS = ("JSON", "PARQUET")
+SINK_OPTIONS: dict[SinkKind, tuple[str, ...]] = {"folder": ()}
+_TARGETS = "INTO 'folder'"
+
+
+def read_sink(cursor: Cursor, name: Name, folder: str, queries: Mapping[str, str]) -> SinkDef:
+    """Parse what follows the name; `queries` are the names of those that stand here, by lower case.
+
+    >>> from seine.frontends.text.source_text import ScriptText
+    >>> cursor = Cursor(ScriptText("s FROM Q INTO 'alerts' FORMAT PARQUET", "x.sql"))
+    >>> read_sink(cursor, cursor.expect_name("a name"), "/data", {"q": "q"})
+    SinkDef(name='s', queries=('q',), target='/data/alerts', format='PARQUET', options=())
+    """
+    cursor.expect("FROM")
+    names = [_read_query(cursor, queries)]
+    while cursor.accept_symbol(","):
+        names.append(_read_query(cursor, queries, names))
+    cursor.expect("INTO")
+    place = cursor.expect_kind(TokenKind.STRING, "a target in quotes")
+    format_ = _read_format(cursor) if cursor.accept("FORMAT") else "JSON"
+    options: dict[str, tuple[str, Token]] = {}
+    if cursor.accept("WITH"):
+        cursor.comma_separated(lambda: _read_option(cursor, options))
+    target = _target(cursor, place, folder)
+    values = tuple((key, value) for key, (value, _) in options.items())
+    sink = SinkDef(name.written, tuple(names), target, format_, values)
+    _refuse_unknown(cursor, sink, place, {key: token for key, (_, token) in options.items()})
+    return sink
+
+
+def _read_query(cursor: Cursor, queries: Mapping[str, str], before: list[str] | None = None) -> str:
+    name = cursor.expect_name("the name of a query")
+    query = queries.get(name.key.lower())
+    if query is None:
+        hint = suggest(name.written, queries, "queries")
+        raise cursor.error(f"no query {name.written}", hint, at=name)
+    if before and query in before:
+        raise cursor.error(f"query {name.written} is named twice", "name it once", at=name)
+    return query
+
+
+def _target(cursor: Cursor, place: Token, folder: str) -> str:
+    if not place.value.strip() or "\0" in place.value:
+        raise cursor.error("the target is no path and no URL", f"write {_TARGETS}", at=place)
+    if "://" in place.value:
+        return place.value
+    return os.path.normpath(os.path.join(folder, place.value))
+
+
+def _read_format(cursor: Cursor) -> str:
+    if not cursor.token.is_word(*SINK_FORMATS):
+        raise cursor.unexpected("a format of sinks", list(SINK_FORMATS))
+    return cursor.advance().text.upper()
+
+
+def _read_option(cursor: Cursor, options: dict[str, tuple[str, Token]]) -> None:
+    token = cursor.token
+    key = cursor.expect_name("the name of an option").key
+    if key in options:
+        raise cursor.error(f"option {key} is given twice", at=token)
+    cursor.expect_symbol("=")
+    options[key] = cursor.expect_kind(TokenKind.STRING, "a value in quotes").value, token
+
+
+def _refuse_unknown(cursor: Cursor, sink: SinkDef, place: Token, options: Mapping[str, Token]) -> None:
+    """Refuse a kind of target that there is not, and options that it does not have."""
+    known = SINK_OPTIONS.get(sink.kind)
+    if known is None:
+        scheme = sink.target.partition("://")[0]
+        message = f"there are no sinks of {scheme} targets"
+        raise cursor.error(message, f"write {_TARGETS}", at=place)
+    for key, token in options.items():
+        if key not in known:
+            hint = suggest(key, known, "options") or "take it out"
+            raise cursor.error(f"a sink into a {sink.kind} has no option {key}", hint, at=token)
+    if sink.format != "JSON" and sink.kind != "folder":
+        raise cursor.error(f"FORMAT {sink.format} is for folders", "leave it out", at=place)

@@ -1,0 +1,1 @@
+"""Sinks: the records of queries, brought to places outside of a service, each sink at its own pace."""

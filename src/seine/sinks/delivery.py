@@ -1,0 +1,63 @@
+"""The delivery of one sink, step by step.
+
+Law (exactly once): the records at the target are those of the sink's queries from its start on, once each and
+in order, whatever step a crash comes between: a step is either not begun, or done again, or not needed.
+
+    choose an end ─> note it ─> write the piece ─> note the position
+                    (durable)   (idempotent)        (durable)
+"""
+
+from __future__ import annotations
+
+from seine.catalog import StoredSink
+from seine.runtime.output.result_index import ResultIndex
+from seine.sinks.record_piece import MOST_PIECE, next_end, read_piece
+from seine.sinks.sink_progress import SinkProgress, read_progress, save_progress
+from seine.sinks.sink_target import SinkTarget
+
+
+class Delivery:
+    """Brings what is committed to a target. One thread calls `step`; any may read `progress`."""
+
+    def __init__(
+        self, sink: StoredSink, index: ResultIndex, path: str, target: SinkTarget, most: int = MOST_PIECE
+    ) -> None:
+        self._queries = sink.definition.queries
+        self._index = index
+        self._path = path
+        self._target = target
+        self._most = most
+        self.progress = read_progress(path, sink.start)
+
+    def step(self) -> bool:
+        """Deliver the next piece; False if there is none now."""
+        progress = self.progress
+        if progress.pending is None:
+            end = next_end(self._index, self._queries, progress.position, self._most)
+            if not self._has_records(progress.position, end):
+                self._pass_over(end)
+                return end < self._index.settled
+            self._save(progress.begun(end))
+        self._deliver(self.progress)
+        return True
+
+    def close(self) -> None:
+        self._target.close()
+
+    def _has_records(self, start: int, end: int) -> bool:
+        pages = (self._index.ranges(query, start, 1).ranges for query in self._queries)
+        return any(ranges and ranges[0].start < end for ranges in pages)
+
+    def _pass_over(self, end: int) -> None:
+        """Nothing here is for this sink: a crash would only look again."""
+        self.progress = SinkProgress(max(end, self.progress.position), None, self.progress.records)
+
+    def _deliver(self, progress: SinkProgress) -> None:
+        assert progress.pending is not None
+        piece = read_piece(self._index, self._queries, progress.position, progress.pending)
+        self._target.write(piece)
+        self._save(progress.done(piece.end, piece.count))
+
+    def _save(self, progress: SinkProgress) -> None:
+        save_progress(self._path, progress)
+        self.progress = progress

@@ -1,0 +1,48 @@
+"""How far a sink has come, on disk.
+
+Law: before a piece goes to the target its end is noted, and after that the new position. So whatever a crash
+leaves half done is done again with the very same records, under the same names.
+
+    position      all before it is at the target
+    pending       the end of the piece that may be there, or may not
+"""
+
+from __future__ import annotations
+
+import os
+
+from msgspec import Struct, structs
+
+from seine.runtime.folder.durable import write_whole
+from seine.runtime.folder.settings import read_record
+from seine.typed_json import write_json
+
+
+class SinkProgress(Struct, frozen=True):
+    """The position of a sink in the results, in bytes, and how many records it has delivered."""
+
+    position: int
+    pending: int | None = None
+    records: int = 0
+
+    def begun(self, end: int) -> SinkProgress:
+        """The piece up to `end` is about to be delivered."""
+        return structs.replace(self, pending=end)
+
+    def done(self, end: int, records: int) -> SinkProgress:
+        """The piece up to `end` is delivered.
+
+        >>> SinkProgress(10).begun(30).done(30, 2)
+        SinkProgress(position=30, pending=None, records=2)
+        """
+        return SinkProgress(end, None, self.records + records)
+
+
+def read_progress(path: str, start: int) -> SinkProgress:
+    """What was saved, or the beginning."""
+    return read_record(path, SinkProgress) if os.path.exists(path) else SinkProgress(start)
+
+
+def save_progress(path: str, progress: SinkProgress) -> None:
+    """Make it durable."""
+    write_whole(path, write_json(progress))

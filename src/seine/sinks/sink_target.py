@@ -1,0 +1,19 @@
+"""What a sink delivers to."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from seine.sinks.record_piece import RecordPiece
+
+
+class SinkTarget(Protocol):
+    """A place outside: `write` returns when the records are there and stay there.
+
+    Law: writing the same piece again, which happens after a crash, changes nothing (a webhook is called
+    again, with the same idempotency key).
+    """
+
+    def write(self, piece: RecordPiece) -> None: ...
+
+    def close(self) -> None: ...

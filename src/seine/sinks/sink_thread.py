@@ -1,0 +1,97 @@
+"""The thread of one sink: it delivers what is committed, and tries again while its target is down."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from seine.catalog import StoredSink
+from seine.errors import SeineError
+from seine.runtime.output.result_index import ResultIndex
+from seine.sinks.delivery import Delivery
+from seine.sinks.sink_progress import SinkProgress, read_progress
+from seine.sinks.sink_target import SinkTarget
+
+_logger = logging.getLogger(__name__)
+
+_FIRST_SECONDS, _LONGEST_SECONDS = 0.5, 60.0  # between two tries
+_MOST_SECONDS_TO_END = 10.0  # that the end of a service waits for a piece that is being written
+
+OpenTarget = Callable[[], SinkTarget]
+
+
+class SinkThread:
+    """Delivers for one sink until it is stopped. A target that is slow or down keeps nobody else waiting."""
+
+    def __init__(self, sink: StoredSink, index: ResultIndex, path: str, open_target: OpenTarget) -> None:
+        self.sink = sink
+        self.trouble: tuple[str, str] | None = None  # why it cannot deliver, and since when
+        self._index, self._path, self._open_target = index, path, open_target
+        self._delivery: Delivery | None = None
+        self._at_first = read_progress(path, sink.start)
+        self._news, self._stopped = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=self._run, name=f"sink {sink.definition.name}", daemon=True)
+        self._thread.start()
+
+    @property
+    def progress(self) -> SinkProgress:
+        """How far it has come."""
+        delivery = self._delivery
+        return self._at_first if delivery is None else delivery.progress
+
+    @property
+    def lag(self) -> int:
+        """Bytes of the results, of all queries, that it has not looked at yet."""
+        return max(self._index.settled - self.progress.position, 0)
+
+    def wake(self) -> None:
+        """There may be more to deliver."""
+        self._news.set()
+
+    def stop(self) -> None:
+        """End after the piece that is being delivered."""
+        self._stopped.set()
+        self._news.set()
+
+    def join(self) -> None:
+        """Wait for the end, but not for ever: what is under way is done again next time."""
+        self._thread.join(_MOST_SECONDS_TO_END)
+
+    def _run(self) -> None:
+        delay = _FIRST_SECONDS
+        while not self._stopped.is_set():
+            before = self.progress.records
+            try:
+                self._deliver()
+            except Exception as error:  # whatever a target does, the others go on
+                delay = _FIRST_SECONDS if self.progress.records > before else delay
+                self._note(error, delay)
+                self._stopped.wait(delay)
+                delay = min(2 * delay, _LONGEST_SECONDS)
+
+    def _deliver(self) -> None:
+        """Deliver until stopped."""
+        target = self._open_target()
+        try:
+            delivery = Delivery(self.sink, self._index, self._path, target)
+            self._delivery = delivery
+            while not self._stopped.is_set():
+                self._news.clear()
+                while delivery.step():
+                    self.trouble = None
+                    if self._stopped.is_set():
+                        return
+                self.trouble = None
+                self._news.wait()
+        finally:
+            target.close()
+
+    def _note(self, error: Exception, delay: float) -> None:
+        reason = error.message if isinstance(error, SeineError) else f"{type(error).__name__}: {error}"
+        since = self.trouble[1] if self.trouble else datetime.now(UTC).isoformat(timespec="seconds")
+        self.trouble = reason, since
+        extra = {"sink": self.sink.definition.name, "again_in_s": delay}
+        expected = isinstance(error, SeineError | OSError)
+        _logger.warning("a sink cannot deliver: %s", reason, extra=extra, exc_info=not expected)

@@ -1,0 +1,88 @@
+"""All sinks of a service: each has a thread, a position and a target of its own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from threading import Lock
+
+from seine.algebra.plan import Query
+from seine.catalog import StoredSink
+from seine.runtime.output.result_index import ResultIndex
+from seine.sinks.folder_target import FolderTarget
+from seine.sinks.sink_target import SinkTarget
+from seine.sinks.sink_thread import SinkThread
+
+
+@dataclass(frozen=True)
+class SinkStatus:
+    """What a sink is doing: a `trouble` is why it cannot deliver, and since when."""
+
+    sink: StoredSink
+    records: int
+    position: int
+    lag: int
+    trouble: tuple[str, str] | None
+
+
+class SinkThreads:
+    """Starts and ends the threads of sinks as these come and go."""
+
+    def __init__(self, folder: str, index: ResultIndex) -> None:
+        self._folder, self._index = folder, index
+        self._lock = Lock()
+        self._followed: Mapping[str, StoredSink] | None = None
+        self._threads: dict[str, SinkThread] = {}  # by identity
+
+    def follow(self, sinks: Mapping[str, StoredSink], query_of: Callable[[str], Query]) -> None:
+        """Let these sinks deliver, and no others, for there may be more to deliver."""
+        with self._lock:
+            if sinks is not self._followed:
+                self._followed = sinks
+                self._start_and_stop({one.identity: one for one in sinks.values()}, query_of)
+            for thread in self._threads.values():
+                thread.wake()
+
+    def _start_and_stop(self, standing: Mapping[str, StoredSink], query_of: Callable[[str], Query]) -> None:
+        for identity in [*self._threads]:
+            if identity not in standing:
+                self._threads.pop(identity).stop()
+        for identity, sink in standing.items():
+            if identity not in self._threads:
+                read = {name: query_of(name) for name in sink.definition.queries}
+                path = self._path(identity)
+                self._threads[identity] = SinkThread(sink, self._index, path, partial(_open, sink, read))
+
+    def clear(self, sinks: Mapping[str, StoredSink]) -> None:
+        """Remove the positions of sinks that are gone, and make a place for others, before all begins."""
+        os.makedirs(self._folder, exist_ok=True)
+        kept = {f"{one.identity}.json" for one in sinks.values()}
+        for name in os.listdir(self._folder):
+            if name not in kept:
+                os.remove(os.path.join(self._folder, name))
+
+    def states(self) -> list[SinkStatus]:
+        """What each sink is doing, in the order of their creation."""
+        return [_status(thread) for thread in [*self._threads.values()]]
+
+    def close(self) -> None:
+        """End all threads."""
+        with self._lock:
+            for thread in self._threads.values():
+                thread.stop()
+            for thread in self._threads.values():
+                thread.join()
+
+    def _path(self, identity: str) -> str:
+        return os.path.join(self._folder, f"{identity}.json")
+
+
+def _status(thread: SinkThread) -> SinkStatus:
+    progress = thread.progress
+    return SinkStatus(thread.sink, progress.records, progress.position, thread.lag, thread.trouble)
+
+
+def _open(sink: StoredSink, queries: Mapping[str, Query]) -> SinkTarget:
+    return FolderTarget(sink, queries)

@@ -1,0 +1,52 @@
+"""What tests of sinks share: results of random micro-batches, and what a folder of a sink holds."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from seine.algebra.sink_definition import SinkDef
+from seine.catalog import StoredSink
+from seine.runtime.output.result_index import ResultIndex
+
+QUERIES = ("q1", "q2", "q3")
+
+
+class GrowingResults:
+    """A file of results with its index, to which micro-batches are added."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "results.jsonl"
+        self.path.touch()
+        self._folder = str(folder / "index")
+        self.index = ResultIndex(self._folder, str(self.path), 0)
+        self.count = 0
+
+    def add(self, random: Random, most: int = 6) -> None:
+        """Add a micro-batch of random records."""
+        with self.path.open("ab") as file:
+            for _ in range(random.randrange(most)):
+                self.count += 1
+                row = {"n": self.count, "text": "x" * random.randrange(40)}
+                query = random.choice(QUERIES)
+                record = {"query": query, "op": "+", "t_start": self.count, "t_end": None, "row": row}
+                file.write(json.dumps(record).encode() + b"\n")
+        self.index.settle(self.path.stat().st_size)
+
+    def lines(self, queries: tuple[str, ...], start: int = 0) -> list[bytes]:
+        """What a sink of these queries that begins at a position has to deliver, by reading everything."""
+        lines = self.path.read_bytes()[start:].splitlines(keepends=True)
+        return [line for line in lines if json.loads(line)["query"] in queries]
+
+
+def stored_sink(target: Path | str, start: int = 0, **fields: Any) -> StoredSink:
+    """A sink of two queries."""
+    return StoredSink(SinkDef("s", ("q1", "q2"), str(target), **fields), "0123456789abcdef", start)
+
+
+def folder_lines(folder: Path) -> list[bytes]:
+    """The records of a folder of JSON, in the order of the names of its files."""
+    files = sorted(folder.glob("part-*.jsonl"))
+    return [line for file in files for line in file.read_bytes().splitlines(keepends=True)]
