@@ -11,7 +11,7 @@ from seine.catalog import StoredSink
 from seine.errors import SeineError
 from seine.runtime.output.result_index import ResultIndex
 from seine.sinks.delivery import Delivery
-from seine.sinks.sink_progress import SinkProgress, read_progress
+from seine.sinks.sink_progress import SinkProgress
 from seine.sinks.sink_target import SinkTarget
 
 _logger = logging.getLogger(__name__)
@@ -30,7 +30,7 @@ class SinkThread:
         self.trouble: tuple[str, str] | None = None  # why it cannot deliver, and since when
         self._index, self._path, self._open_target = index, path, open_target
         self._delivery: Delivery | None = None
-        self._at_first = read_progress(path, sink.start)
+        self._at_first = SinkProgress(sink.start)
         self._news, self._stopped = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"sink {sink.definition.name}", daemon=True)
         self._thread.start()

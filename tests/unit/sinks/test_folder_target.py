@@ -12,7 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from seine.errors import SeineError
-from tests.support.service_rig import Rig, rig_of_two_streams
+from seine.frontends.script.parser import parse_script
+from seine.run import Options, Run
+from tests.support.service_rig import STREAM, Rig, rig_of_two_streams
 from tests.support.sink_rig import folder_lines
 
 QUERY = "CREATE QUERY q AS SELECT a, ts FROM s WHERE a > 1; "
@@ -154,3 +156,27 @@ def test_what_is_not_there_is_refused(rig: Rig, text: str, reason: str) -> None:
         rig.register(text)
 
     assert rig.service.sinks() == []
+
+
+def test_a_run_has_no_sinks(tmp_path: Path) -> None:
+    text = STREAM + QUERY + "CREATE SINK out FROM q INTO 'alerts';"
+    script = parse_script(text, file="x.sql", folder=str(tmp_path))
+    with pytest.raises(SeineError, match="sink out needs a service"):
+        Run(script, Options())
+
+
+def test_a_damaged_position_is_the_trouble_of_that_sink_alone(rig: Rig) -> None:
+    rig.register(QUERY + "CREATE SINK out FROM q INTO 'alerts'; CREATE SINK other FROM q INTO 'others';")
+    rig.feed(2)
+    rig.run()
+    wait_for(lambda: [one["records"] for one in rig.service.sinks()] == [1, 1])
+    identity = rig.service.published.view.sinks["out"].identity
+    rig.service.close()
+    (rig.folder / "state" / "sinks" / f"{identity}.json").write_text("no JSON")
+    rig.open()
+    rig.feed(3)
+    rig.run()
+    wait_for(lambda: values(rig.folder / "others") == [2, 3])
+    wait_for(lambda: rig.service.sinks()[0]["state"] == "retrying")
+
+    assert values(rig.folder / "alerts") == [2]
