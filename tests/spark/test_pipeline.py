@@ -84,18 +84,12 @@ def test_a_checkpoint_of_another_script_is_refused(finished: Finished, tmp_path:
     assert finished.out.read_bytes() == before
 
 
-def broken_checkpoint(folder: Path) -> tuple[Path, Options]:
-    """A checkpoint whose networks are gone, so that every task fails."""
-    script = write_story(folder, lines=30)
-    options = Options(str(folder / "out.jsonl"), checkpoint=str(folder / "state"))
-    Run(read_script(str(script)), options).close()
-    shutil.rmtree(folder / "state" / "networks")
-    return script, options
-
-
 def test_what_fails_in_a_worker_is_told_in_one_line(spark: SparkSession, tmp_path: Path) -> None:
-    script, options = broken_checkpoint(tmp_path)
-    run = Run(read_script(str(script)), options)
+    script = write_story(tmp_path, lines=30)
+    run = Run(
+        read_script(str(script)), Options(str(tmp_path / "out.jsonl"), checkpoint=str(tmp_path / "state"))
+    )
+    shutil.rmtree(tmp_path / "state" / "networks")
     with pytest.raises(RunError, match=r"the pipeline stopped: .* is damaged: .*network.json") as caught:
         run_on_spark(spark, run)
     run.close()
@@ -103,14 +97,16 @@ def test_what_fails_in_a_worker_is_told_in_one_line(spark: SparkSession, tmp_pat
 
 
 def test_the_command_tells_a_failure_without_a_stack_trace(tmp_path: Path) -> None:
-    script, options = broken_checkpoint(tmp_path)
-    words = ["run", str(script), "--out", str(options.out), "--checkpoint", str(options.checkpoint)]
+    script, state = write_story(tmp_path, lines=30), tmp_path / "state"
+    Run(read_script(str(script)), Options(str(tmp_path / "out.jsonl"), checkpoint=str(state))).close()
+    (state / "results").write_text("no folder")
+    words = ["run", str(script), "--out", str(tmp_path / "out.jsonl"), "--checkpoint", str(state)]
     log = tmp_path / "command.log"
     words += ["--master", "local[2]", "--log", str(tmp_path / "spark.log")]
     process = start(*words, log=log)
     assert process.wait(240) == 3
     logged = log.read_text()
-    assert "the checkpoint is damaged" in logged and "Traceback" not in logged
+    assert "the pipeline stopped" in logged and "Traceback" not in logged
     assert logged.splitlines()[1:] == [f"  hint: Spark's log is {tmp_path / 'spark.log'}"], logged
 
 

@@ -52,20 +52,12 @@ def connector_jars() -> str:
 
 
 class KafkaBroker:
-    """A broker, and a producer and an administrator of it in the JVM of Spark."""
+    """A broker, and its producers and administrator in the JVM of Spark."""
 
     def __init__(self, spark: SparkSession, servers: str) -> None:
         self.servers = servers
         self._jvm: Any = spark._jvm
-        clients = self._jvm.org.apache.kafka.clients
-        self._admin = clients.admin.AdminClient.create(self._properties())
-        serializer = "org.apache.kafka.common.serialization.ByteArraySerializer"
-        sending = {
-            "key.serializer": serializer,
-            "value.serializer": serializer,
-            "max.request.size": "33554432",
-        }
-        self._producer = clients.producer.KafkaProducer(self._properties(**{**sending, "linger.ms": "5"}))
+        self._admin = self._jvm.org.apache.kafka.clients.admin.AdminClient.create(self._properties())
 
     def _properties(self, **more: str) -> Any:
         properties = self._jvm.java.util.Properties()
@@ -74,12 +66,18 @@ class KafkaBroker:
         return properties
 
     def create_topic(self, name: str, partitions: int) -> None:
-        """Create a topic, and wait until the producer knows all of it."""
+        """Create a topic, and wait until each of its partitions has a leader."""
         topic = self._jvm.org.apache.kafka.clients.admin.NewTopic(name, partitions, 1)
         self._admin.createTopics(self._jvm.java.util.Collections.singleton(topic)).all().get()
         deadline = time.monotonic() + _READY_SECONDS
-        while self._producer.partitionsFor(name).size() < partitions and time.monotonic() < deadline:
+        while not self._is_led(name, partitions):
+            assert time.monotonic() < deadline, f"{name} has partitions without a leader"
             time.sleep(0.1)
+
+    def _is_led(self, name: str, partitions: int) -> bool:
+        names = self._jvm.java.util.Collections.singletonList(name)
+        known = self._admin.describeTopics(names).allTopicNames().get().get(name).partitions()
+        return known.size() == partitions and all(one.leader() is not None for one in known)
 
     def delete_topic(self, name: str) -> None:
         self._admin.deleteTopics(self._jvm.java.util.Collections.singleton(name)).all().get()
@@ -87,12 +85,24 @@ class KafkaBroker:
     def send(self, topic: str, records: Sequence[tuple[int, bytes | None]], at: int | None = None) -> None:
         """Append records, each to its partition; `at` is their time, in milliseconds."""
         record = self._jvm.org.apache.kafka.clients.producer.ProducerRecord
-        sent = [self._producer.send(record(topic, place, at, None, value, None)) for place, value in records]
+        producer = self._producer()
+        sent = [producer.send(record(topic, place, at, None, value, None)) for place, value in records]
         for one in sent:
             one.get()  # raises what went wrong
+        producer.close()
+
+    def _producer(self) -> Any:
+        """A producer for one sending: it knows nothing of topics that have changed since."""
+        serializer = "org.apache.kafka.common.serialization.ByteArraySerializer"
+        sending = {
+            "key.serializer": serializer,
+            "value.serializer": serializer,
+            "max.request.size": "33554432",
+            "linger.ms": "5",
+        }
+        return self._jvm.org.apache.kafka.clients.producer.KafkaProducer(self._properties(**sending))
 
     def close(self) -> None:
-        self._producer.close()
         self._admin.close()
 
 

@@ -143,7 +143,10 @@ class Versions:
 
     def first(self) -> int:
         """The oldest version that is kept."""
-        return min(map(int, os.listdir(self._folder)))
+        try:
+            return min(map(int, os.listdir(self._folder)))
+        except (OSError, ValueError):
+            raise damaged(self._folder) from None
 
     def _history(
         self, number: int, record: VersionRecord, known: int | None = None

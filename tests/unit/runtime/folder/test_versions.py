@@ -36,3 +36,11 @@ def test_a_version_names_no_file_elsewhere(tmp_path: Path, place: str) -> None:
     path.write_text(json.dumps(form))
     with pytest.raises(SeineError, match="damaged"):
         Versions(str(tmp_path / "networks")).load(0)
+
+
+def test_versions_that_are_gone_are_damage(tmp_path: Path) -> None:
+    with pytest.raises(SeineError, match="the checkpoint is damaged"):
+        Versions(str(tmp_path / "networks")).first()
+    (tmp_path / "networks").mkdir()
+    with pytest.raises(SeineError, match="the checkpoint is damaged"):
+        Versions(str(tmp_path / "networks")).first()
