@@ -21,7 +21,7 @@ from functools import cached_property
 
 from seine.algebra.expressions import Column
 from seine.optimizer.equalities import punctuated_column
-from seine.safety.plans.joined_streams import JoinedStreams, SchemeUse, Side
+from seine.safety.plans.joined_streams import JoinedStreams, SchemeUse, Side, equal_sides
 from seine.safety.plans.safe_plans import Items
 
 
@@ -45,19 +45,7 @@ class JoinedParts:
     @cached_property
     def groups(self) -> list[list[Side]]:
         """What is equal, each group with members of several parts."""
-        group: dict[Side, list[Side]] = {}
-        for _, one, other in self.equalities:
-            mine, theirs = group.setdefault(one, [one]), group.setdefault(other, [other])
-            if mine is not theirs:
-                mine += theirs
-                group.update(dict.fromkeys(theirs, mine))
-        distinct = {id(members): members for members in group.values()}.values()
-        several = [
-            sorted(members, key=_text)
-            for members in distinct
-            if len({self._part_of[port] for port, _ in members}) > 1
-        ]
-        return sorted(several, key=lambda members: [_text(side) for side in members])
+        return equal_sides(self.equalities, self._part_of.__getitem__)
 
     def part_of(self, side: Side) -> int:
         """The part whose rows have an expression."""
@@ -150,7 +138,3 @@ class JoinedParts:
         (port,) = self.parts[number]
         bounding = {other for one, other in self._streams.direct_bounds if one == port}
         return any(self._part_of.get(other) in closed for other in bounding)
-
-
-def _text(side: Side) -> tuple[int, str]:
-    return side[0], str(side[1])

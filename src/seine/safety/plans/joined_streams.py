@@ -10,7 +10,7 @@ Cites: SAFETY 4.1 (a query without a safe binary plan), Def 7, Def 9
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -134,15 +134,7 @@ class JoinedStreams:
     @cached_property
     def groups(self) -> list[list[Side]]:
         """What is equal, each group with members of several ports; in an order that is always the same."""
-        group: dict[Side, list[Side]] = {}
-        for _, one, other in self.equalities:
-            mine, theirs = group.setdefault(one, [one]), group.setdefault(other, [other])
-            if mine is not theirs:
-                mine += theirs
-                group.update(dict.fromkeys(theirs, mine))
-        distinct = {id(members): members for members in group.values()}.values()
-        several = [sorted(m, key=_text) for m in distinct if len({port for port, _ in m}) > 1]
-        return sorted(several, key=lambda members: [_text(side) for side in members])
+        return equal_sides(self.equalities, lambda port: port)
 
     @cached_property
     def group_of(self) -> dict[Side, int]:
@@ -291,6 +283,21 @@ class JoinedStreams:
 def _freed(items: tuple[Plan, ...], conditions: tuple[Expression, ...]) -> list[bool]:
     """Which streams are purgeable; queries that differ in conditions on single columns ask it once."""
     return purgeable(graph_of_tables(Block(items, conditions, ())).graph)
+
+
+def equal_sides(
+    equalities: Iterable[tuple[int, Side, Side]], part_of: Callable[[int], int]
+) -> list[list[Side]]:
+    """What is equal, each group with members of several parts of a join; always in the same order."""
+    group: dict[Side, list[Side]] = {}
+    for _, one, other in equalities:
+        mine, theirs = group.setdefault(one, [one]), group.setdefault(other, [other])
+        if mine is not theirs:
+            mine += theirs
+            group.update(dict.fromkeys(theirs, mine))
+    distinct = {id(members): members for members in group.values()}.values()
+    several = [sorted(m, key=_text) for m in distinct if len({part_of(port) for port, _ in m}) > 1]
+    return sorted(several, key=lambda members: [_text(side) for side in members])
 
 
 def _text(side: Side) -> tuple[int, str]:
