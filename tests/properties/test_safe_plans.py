@@ -221,7 +221,9 @@ def drawn_costs(rng: Random) -> Iterator[None]:
         few = 0.01 if len(items) == 2 else 1.0  # so that pairs are joined first
         return sizes.setdefault(items, rng.uniform(1, 1000) * few)
 
-    with mock.patch("seine.network.build.tree_plan", lambda joined, *_: tree_plan(joined, rows)):
+    with mock.patch(
+        "seine.network.joins.block_placing.tree_plan", lambda joined, *_: tree_plan(joined, rows)
+    ):
         yield
 
 

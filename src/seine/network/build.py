@@ -6,23 +6,21 @@ or fanned into a pipeline breaker (an aggregate or set operator), whose rows are
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence, Set
 from dataclasses import replace
-from functools import cache, cached_property, partial
+from functools import cached_property
 
 from seine.algebra.definitions import StreamDef
 from seine.algebra.document_plan import DocumentQuery
 from seine.algebra.event_windows import UNTIL, session_of
-from seine.algebra.expressions import Call, Column, Expression, Literal, columns_of
+from seine.algebra.expressions import Call, Column, Expression, Literal
 from seine.algebra.functions import resolve_call
 from seine.algebra.memory_limit import star_limit
 from seine.algebra.plan import Aggregate, Distinct, Except, Lookup, Plan, Query, Scan, UnionAll
 from seine.algebra.search_plan import Search
 from seine.algebra.types import BIGINT
-from seine.errors import SeineError
 from seine.graph.claims import Claim
-from seine.graph.node import Filter, Node
+from seine.graph.node import Filter
 from seine.network.documents.document_placing import DocumentPlacer
 from seine.network.groups.final_results import (
     grouped_item,
@@ -37,23 +35,17 @@ from seine.network.groups.pipeline_breakers import BreakerRows, PipelineBreakers
 from seine.network.groups.session_placing import place_session_groups
 from seine.network.groups.set_operands import in_canonical_order, rows_as_set, with_ordered_columns
 from seine.network.groups.vertical_expansion import Place, Regrouping, RegroupLimits, WantedGrouping
-from seine.network.joins.chosen_schemes import fewest_schemes
+from seine.network.joins.block_placing import BlockItems, BlockPlacer, TagCondition
 from seine.network.joins.heard_joins import HeardJoins
-from seine.network.joins.join_keys import ItemRows, JoinKeys
+from seine.network.joins.join_keys import ItemRows
 from seine.network.joins.join_placing import JoinPlacer
-from seine.network.joins.join_sharing import JoinOrderSearch, JoinStep, Order
-from seine.network.joins.join_trees import TreePlan, tree_plan
 from seine.network.joins.limited_placing import place_limited
-from seine.network.joins.multi_joins import MultiPlan, multi_plan, nested_aliases, streams_at_once
-from seine.network.joins.multi_placing import place_streams_at_once
 from seine.network.joins.prefilters import Prefilters
-from seine.network.joins.rising_rows import SettlingSides
 from seine.network.joins.stream_placing import place_stream, streams_of
-from seine.network.joins.tree_placing import TreePart, TreePlacing
-from seine.network.plan.block_conditions import Conditions, split_constants
+from seine.network.plan.block_conditions import split_constants
 from seine.network.plan.importance import importance_of
 from seine.network.plan.output_form import RecordForm
-from seine.network.plan.strategy import AT_ONCE, BY_COST, Strategy
+from seine.network.plan.strategy import Strategy
 from seine.network.searches.search_placing import place_search
 from seine.network.searches.search_scopes import SearchScopes
 from seine.network.site.node_memo import NodeMemo
@@ -64,13 +56,7 @@ from seine.operators.group.except_node import ExceptNode
 from seine.operators.match.deliver_node import DeliverNode, deliver_signature
 from seine.operators.step.record_form import Form
 from seine.optimizer.block import Block, Blocks, block_of
-from seine.optimizer.canonical.simplify import simplify
-from seine.optimizer.equalities import with_representatives
 from seine.optimizer.estimates import Estimates
-from seine.optimizer.join_orders import JoinCosts, join_costs
-from seine.optimizer.own_windows import own_ends
-from seine.safety.plans.joined_streams import JoinedStreams
-from seine.safety.plans.safe_plans import MOST_ITEMS_ENUMERATED
 from seine.safety.states.final_groups import GroupedBlock, groupings_of
 from seine.safety.verdict_story import Nested
 
@@ -100,10 +86,7 @@ class Builder:
         """
         self._site = site
         self._query = query
-        self._estimates = estimates
-        self._stages = stages
         self.blocks = Blocks()
-        self._strategy = strategy
         self._final_item: Plan | None = None
         self._scopes, self._birth_epoch = scopes, birth_epoch
         self._placer = Placer(site, query.name, strategy)
@@ -112,11 +95,19 @@ class Builder:
         grouping = self._placer.of_breakers()
         self.regrouping = Regrouping(grouping, limits, estimates)
         self._prefilters = Prefilters(self._placer, strategy, estimates)
-        self._joins = JoinPlacer(self._placer, self._prefilters, query, strategy)
         self._breakers = PipelineBreakers(grouping, self.regrouping, strategy.panes, kin)
         self._heard = HeardJoins(self._placer)
         self._memory = star_limit(query)
-        self.joined: list[Nested] = []  # the streams of blocks that punctuations free, as they are joined
+        self._placed = BlockPlacer(
+            self._placer,
+            self._prefilters,
+            JoinPlacer(self._placer, self._prefilters, query, strategy),
+            self._heard,
+            BlockItems(self._item, self._inlined),
+            strategy,
+            estimates,
+            stages,
+        )
 
     @cached_property
     def _streams(self) -> dict[str, StreamDef]:
@@ -131,6 +122,11 @@ class Builder:
     def grouped(self) -> list[tuple[WantedGrouping, int]]:
         """The groupings that the query needs, each with the id of its aggregate."""
         return self._breakers.grouped
+
+    @property
+    def joined(self) -> list[Nested]:
+        """The streams of blocks that punctuations free, as they are joined."""
+        return self._placed.joined
 
     def deliver(self, plan: Plan, form: RecordForm, tell_ends: bool) -> None:
         """The rows of a plan become records; the last of their outputs may be their importance."""
@@ -300,192 +296,30 @@ class Builder:
         """The rows that feed a pipeline breaker, their conditions in one form."""
         return self._block(self.blocks.of(plan), minimal=True)
 
-    # ---- blocks
-
     def _block(self, block: Block, *, minimal: bool = False) -> BlockRows:
-        placed = [self._item(item, len(block.items) == 1) for item in block.items]
-        bases = [base for base, _ in placed]
-        streams = streams_at_once(block, bases)
-        tree, multi = None, None
-        if streams is not None:
-            tree = self._tree(block, streams)
-            multi = multi_plan(streams, bases) if tree is None else None
-            self.joined.append(nested_aliases(streams, None if tree is None else tree.tree))
-        fewest = fewest_schemes(block, tree) if self._strategy.fewest_schemes else None
-        if fewest is not None and multi is not None:
-            kept = [use for use in multi.schemes if (use.stream.name, use.scheme) in fewest]
-            multi = replace(multi, schemes=tuple(kept))
-        if fewest is not None and tree is not None:
-            tree = tree.listening(fewest)
-        self._placer.listen_to(fewest)
-        costs = cache(partial(join_costs, block, self._estimates if self._strategy.order else None))
-        joining = JoinOrderSearch(block, bases, self._site, self._placer.join_owner, minimal, costs)
-        order = self._order(block, joining, tree, multi)
-        offsets = joining.offsets(order.items)
-        move = joining.moving(offsets)
-        conjuncts = [*map(move, block.conditions)]
-        outputs = tuple(map(move, block.outputs))
-        if minimal:
-            outputs = tuple(map(simplify, with_representatives(conjuncts, outputs)))
-        for item, (_, breaker) in enumerate(placed):
-            conjuncts += breaker.tag_condition(offsets[item]) if breaker else []
-        conditions = Conditions(tuple(conjuncts), self._strategy)
-        growing, top = None, None
-        if tree is not None:
-            growing = TreePlacing(
-                self._placer,
-                self._joins,
-                self._prefilters,
-                self._strategy,
-                joining,
-                bases,
-                tree,
-                offsets,
-                conditions,
-            )
-            top = growing.place()
-        joins, decided = self._join_all(block, bases, joining, order, conditions, multi, top)
-        keys = [*(top.keys if top else ()), *(step.keys for step in order.steps)]
-        equal = [*map(move, joining.equalities(keys))]
-        exact, checks = conditions.fewest(decided, equal) if minimal else conditions.exact(decided)
-        ends = [*map(move, own_ends(block.items, block.offsets))]
-        above = [*outputs, *exact, *checks, *ends]
-        needed = self._need_columns(joins, order.steps, conditions, above)
-        if growing is not None and top is not None:
-            growing.need(top, needed, _columns(conditions.necessary(0, sys.maxsize)))
-        last = joins[-1] if joins else top.node if top else self._first(bases[order.first])
-        rows = BlockRows(self._site.nodes[last.id], tuple(exact), tuple(checks), outputs)
-        return self._ended(rows, ends) if ends else rows
+        """The rows of a block, which end with the first of the query's own windows."""
+        placed = self._placed.place(block, minimal=minimal)
+        return self._ended(placed.rows, placed.ends) if placed.ends else placed.rows
 
     def _ended(self, rows: BlockRows, ends: Sequence[Expression]) -> BlockRows:
-        """Rows that end with the first of the query's own windows."""
+        """Rows until the first of these ends."""
         first = ends[0] if len(ends) == 1 else resolve_call("least", list(ends))
         until = Call(UNTIL, (first,), first.type)
         merged = self._breakers.merge([replace(rows, outputs=(*rows.outputs, until))])
         outputs = tuple(Column(i, merged.node.types[i]) for i in merged.columns[:-1])
         return BlockRows(merged.node, tuple(merged.tag_condition(0)), (), outputs)
 
-    def _tree(self, block: Block, streams: JoinedStreams) -> TreePlan | None:
-        """How to join two by two what punctuations free, if that frees it and there are stages for it."""
-        if self._strategy.plans == AT_ONCE or len(streams.scans) > MOST_ITEMS_ENUMERATED:
-            return None
-        costs = join_costs(block, self._estimates)
-        if costs is None and self._strategy.plans == BY_COST:
-            return None
-        tree = self._cheapest(costs, streams)
-        stages = None if self._stages is None else max(self._stages, self._site.depth)
-        return None if tree is None or (stages is not None and tree.depth > stages) else tree
-
-    def _cheapest(self, costs: JoinCosts | None, streams: JoinedStreams) -> TreePlan | None:
-        if costs is None:
-            return tree_plan(streams, None, self._strategy.objective)
-
-        def rows(ports: frozenset[int]) -> float:
-            return costs.rows(frozenset(streams.items[port] for port in ports))
-
-        return tree_plan(streams, rows, self._strategy.objective, self._estimates)
-
-    def _order(
-        self, block: Block, joining: JoinOrderSearch, tree: TreePlan | None, multi: MultiPlan | None
-    ) -> Order:
-        """The order of a block's joins: one that punctuations free, the plan's, or one of existing joins."""
-        if tree is not None:
-            return joining.at_once(tree.items)
-        if multi is not None:
-            return joining.at_once(multi.items)
-        if not self._strategy.search or len(block.items) == 1:
-            return joining.by_plan()
-        return joining.by_cost() if len(block.items) > 2 else joining.by_sharing()
-
-    def _item(self, plan: Plan, alone: bool) -> tuple[ItemRows, BreakerRows | None]:
-        """Where an item's rows are."""
+    def _item(self, plan: Plan, alone: bool) -> tuple[ItemRows, TagCondition]:
+        """Where an item's rows are, and what selects them there."""
         everything = tuple(range(len(plan.schema)))
         if isinstance(plan, Lookup):
-            return ItemRows(None, plan.relation.name, len(everything), everything), None
+            return ItemRows(None, plan.relation.name, len(everything), everything), _all_rows
         if isinstance(plan, Scan):
-            return ItemRows(
-                place_stream(self._placer, plan.stream).id, None, len(everything), everything
-            ), None
+            node = place_stream(self._placer, plan.stream).id
+            return ItemRows(node, None, len(everything), everything), _all_rows
         breaker = self._final(plan) if plan is self._final_item else self._breaker(plan, alone)
-        return ItemRows(breaker.node.id, None, len(breaker.node.types), breaker.columns), breaker
-
-    def _join_all(
-        self,
-        block: Block,
-        bases: Sequence[ItemRows],
-        joining: JoinOrderSearch,
-        order: Order,
-        conditions: Conditions,
-        multi: MultiPlan | None,
-        tree: TreePart | None,
-    ) -> tuple[list[Node], list[int]]:
-        """Place the joins of a block above its tree; returns them, and the conjuncts that keys have
-        decided.
-        """
-        node = self._first(bases[order.first]) if tree is None else tree.node
-        left = None if multi or tree else order.first
-        settling = SettlingSides(block, bases, self._inlined, left)
-        in_order = multi.items if multi else order.items
-        heard = self._heard.schemes(block, in_order)
-        keys: list[JoinKeys] = [*tree.keys] if tree else []
-        joins: list[Node] = []
-        steps, known = order.steps, [*tree.decided] if tree else []
-        if multi is not None:
-            node = place_streams_at_once(
-                self._placer, self._prefilters, multi, conditions, self._strategy, heard
-            )
-            known += multi.decided
-            joins.append(node)
-        at_once = multi.items if multi else tree.streams if tree else ()
-        decided = [*known, *joining.decided(keys)]
-        for step in steps[len(at_once) - 1 :] if at_once else steps:
-            before = list(decided)
-            keys.append(step.keys)
-            decided = [*known, *joining.decided(keys)]
-            item = block.items[step.item]
-            if isinstance(item, Lookup):
-                node = self._joins.lookup(node, item, step, conditions, before, decided)
-            else:
-                right = bases[step.item].node
-                assert right is not None
-                facts = settling.joined(step.item, len(node.types), step.keys)
-                if joins:
-                    self._placer.claim_columns(node.id, [time.place for time in facts.rising[0]])
-                partner, listened = self._site.nodes[right], () if multi else heard
-                node = self._joins.join(node, partner, step, conditions, before, decided, facts, listened)
-            joins.append(node)
-        self._heard.placed(block, in_order, joins)
-        return joins, decided
-
-    def _first(self, base: ItemRows) -> Node:
-        """The node where the rows of a block begin."""
-        if base.node is None:
-            raise SeineError(
-                f"relation {base.relation!r} is read without a stream",
-                hint="a relation takes part in a query only where it is joined with a stream",
-            )
-        return self._site.nodes[base.node]
-
-    def _need_columns(
-        self,
-        joins: Sequence[Node],
-        steps: Sequence[JoinStep],
-        conditions: Conditions,
-        above: Sequence[Expression],
-    ) -> set[int]:
-        """Let each join give what is read above it, by later joins or of the whole row; what is read above
-        them all.
-        """
-        needed = _columns(above)
-        if not joins:
-            return needed
-        conditions_read = _columns(conditions.necessary(0, sys.maxsize))
-        for join, step in reversed([*zip(joins, steps[len(steps) - len(joins) :], strict=True)]):
-            width = len(join.types)
-            self._placer.claim_columns(join.id, [index for index in needed if index < width])
-            needed |= conditions_read
-            needed |= _columns(step.keys.left)
-        return needed
+        rows = ItemRows(breaker.node.id, None, len(breaker.node.types), breaker.columns)
+        return rows, breaker.tag_condition
 
 
 def _rows_of(breaker: BreakerRows) -> BlockRows:
@@ -494,5 +328,6 @@ def _rows_of(breaker: BreakerRows) -> BlockRows:
     return BlockRows(breaker.node, tuple(breaker.tag_condition(0)), (), outputs)
 
 
-def _columns(expressions: Sequence[Expression]) -> set[int]:
-    return set().union(*map(columns_of, expressions))
+def _all_rows(_: int) -> list[Expression]:
+    """The condition of rows that nobody else has."""
+    return []

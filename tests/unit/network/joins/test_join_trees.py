@@ -196,7 +196,9 @@ def test_it_is_built_and_listens_to_what_the_join_beneath_derives(monkeypatch: p
     def few(items: Items) -> float:
         return 1.0 if {0, 3} <= items else 1000.0 * len(items)
 
-    monkeypatch.setattr("seine.network.build.tree_plan", lambda joined, *_: tree_plan(joined, few))
+    monkeypatch.setattr(
+        "seine.network.joins.block_placing.tree_plan", lambda joined, *_: tree_plan(joined, few)
+    )
     network = network_of(*RING)
     (wide,) = [node for node in network if isinstance(node, MultiJoinNode)]
     (pair,) = [node for node in network if isinstance(node, JoinNode)]
