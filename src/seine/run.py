@@ -15,10 +15,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from seine.algebra.serialise import relation_to_json, stream_to_json
-from seine.catalog import Catalog, StoredNode, StoredQuery
 from seine.errors import SeineError
 from seine.frontends.script.script import Declarations, Script
-from seine.graph.node_kinds import node_to_json
 from seine.graph.state_place import Holding, StatePlace
 from seine.intake.alignment import NO_LEAD, Lead
 from seine.intake.intake import Intake
@@ -105,8 +103,6 @@ class Run:
         if resumed is None:
             self._create(declarations, options)
         self.deployment.allow(options.budget)
-        self.catalog = Catalog()
-        _enter(self.catalog, declarations, self.network)
         self.failures = RunFailures(self.deployment.failures)
         self.deployment.remove_cache()  # of a process that was killed
         streams = list(declarations.streams.values())
@@ -204,7 +200,6 @@ class Run:
     def close(self) -> None:
         self.driver.close()
         self.sink.close()
-        self.catalog.close()
         self.deployment.remove_cache()
         if self._temporary:
             self._temporary.cleanup()
@@ -265,21 +260,6 @@ class Run:
             return None
         total = self.sink.totals.importance.get(query, 0.0)
         return total if math.isfinite(total) else None
-
-
-def _enter(catalog: Catalog, declarations: Declarations, network: Network) -> None:
-    """Record every declaration and the network version in a catalog: all of it or nothing."""
-    with catalog.change() as change:
-        for stream in declarations.streams.values():
-            change.add_stream(stream)
-        for relation in declarations.relations.values():
-            change.add_relation(relation)
-        for edge in declarations.edges:
-            change.add_edge(edge)
-        change.add_queries([StoredQuery.of(query) for query in declarations.queries.values()])
-        if network.version:
-            nodes = [StoredNode(n.id, n.kind, n.stage, n.inputs, node_to_json(n)) for n in network]
-            change.save_version(network.version, added=nodes)
 
 
 def _reading(declarations: Declarations, options: Options) -> SparkReading:

@@ -1,4 +1,4 @@
-"""Runs a script in this process, without Spark: for tests and for trying things out."""
+"""Runs a script in this process, without Spark: the very same tasks, for tests and for trying things out."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import json
 import os
 import tempfile
 import time
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
 from seine.errors import SeineError
+from seine.frontends.script.script import Script
 from seine.frontends.script.script_file import read_script
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.operators.state.work_budget import WorkBudget
@@ -39,29 +42,34 @@ def run_local(
     sample: int = MOST_SAMPLED,
 ) -> LocalResult:
     """Run a script file to the end of its sources."""
+    options = Options(
+        batch_rows=batch_rows, buckets=buckets, sharing=sharing, memory=memory, budget=budget, sample=sample
+    )
+    return collect(read_script(path), options)
+
+
+def collect(script: Script, options: Options) -> LocalResult:
+    """Run a script to the end of its sources, and read back what it wrote."""
     started = time.monotonic()
-    script = read_script(path)
     with tempfile.TemporaryDirectory(dir=scratch_folder()) as work:
         out, dead = os.path.join(work, "out.jsonl"), os.path.join(work, "dead.jsonl")
-        options = Options(
-            out,
-            dead,
-            os.path.join(work, "state"),
-            batch_rows,
-            buckets=buckets,
-            sharing=sharing,
-            memory=memory,
-            budget=budget,
-            sample=sample,
-        )
-        run = Run(script, options)
+        here = replace(options, out=out, dead_letter=dead, checkpoint=os.path.join(work, "state"))
+        with carried_here(script, here) as run:
+            stats = run.statistics(time.monotonic() - started).document()
+        return LocalResult(_lines(out), _lines(dead), stats)
+
+
+@contextmanager
+def carried_here(script: Script, options: Options) -> Iterator[Run]:
+    """A run that this process has carried to its end, open for questions."""
+    run = Run(script, options)
+    try:
         if run.reading.streams:
-            run.close()
             raise SeineError(f"stream {run.reading.streams[0].name} is read by Spark, which is not here")
-        host = LocalHost(run.deployment)
-        run.driver.run_all(host.run)
+        run.driver.run_all(LocalHost(run.deployment).run)
+        yield run
+    finally:
         run.close()
-        return LocalResult(_lines(out), _lines(dead), run.statistics(time.monotonic() - started).document())
 
 
 def _lines(path: str) -> list[dict[str, Any]]:

@@ -78,11 +78,11 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "frontends",
         "safety",
         "network",
-        "catalog",
         "intake",
         "runtime",
     ),
     "run_local": ("scratch_folder", "errors", "operators", "frontends", "network", "runtime", "run"),
+    "testing": ("scratch_folder", "algebra", "errors", "frontends", "run", "run_local"),
     "sinks": ("disk_sync", "typed_json", "algebra", "errors", "network", "catalog", "runtime"),
     "service": (
         "rare_collections",

@@ -8,7 +8,7 @@ import pytest
 
 from tests.architecture.reachable import COMMAND, definitions, reachable
 
-# what a program may call: `seine.Engine`, `seine.Aggregate`, and what a run of theirs gives them
+# what a program may call: `seine.Engine`, `seine.Aggregate`, what their runs give them, `seine.testing`
 INTERFACE = (
     "__init__:__getattr__",
     "spark.engine:Engine",
@@ -16,6 +16,8 @@ INTERFACE = (
     "spark.running:Running.statistics",
     "spark.running:Running.end_input",
     "algebra.aggregates:UserAggregate",
+    "testing:run_script",
+    "testing:Result.rows",
 )
 # module or definition -> why it stays though nothing comes to it
 KEPT = {

@@ -21,6 +21,7 @@ from seine.cli import (
     run_command,
     serve_command,
     tail_command,
+    try_command,
 )
 from seine.cli.logging_setup import configured_logging
 from seine.cli.stop_signals import terminated_like_interrupted
@@ -32,6 +33,7 @@ together in one shared network in one Spark pipeline.
 
     seine demo                        watch it work
     seine check  alerts.sql           is every query right, and what frees its state?
+    seine try    alerts.sql           its answers at once, without Spark
     seine run    alerts.sql           run it to the end of its sources
     seine explain alerts.sql          what the queries share
     seine optimum star.sql limited    the best that a query WITH (memory = n) could have reported
@@ -89,6 +91,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for module in (
         demo_command,
+        try_command,
         run_command,
         check_command,
         explain_command,

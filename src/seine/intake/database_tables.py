@@ -27,11 +27,6 @@ from seine.postgres_timeouts import SilenceGuard, connection_arguments
 _ROWS_PER_BATCH = 50_000
 
 
-def is_table(source: Source | None) -> bool:
-    """Whether a source is a table of a database."""
-    return source is not None and source.is_database
-
-
 def read_table(relation: RelationDef, layout: RecordLayout) -> Iterator[Parsed]:
     """All rows of a relation's table, batch by batch; an error if the table cannot be read."""
     assert relation.source is not None

@@ -9,9 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seine.algebra.arrays import BoolArray
-from seine.algebra.definitions import RelationDef
+from seine.algebra.definitions import RelationDef, Source
 from seine.intake.admission import Letter, letter
-from seine.intake.database_tables import is_table, read_table
 from seine.intake.formats import LineParser, Reader, open_source
 from seine.intake.intake import DEFAULT_BATCH_ROWS, DEFAULT_BYTES
 from seine.intake.parsed import DeadLine, Parsed
@@ -20,10 +19,15 @@ from seine.intake.spool import concatenate_batches
 from seine.intake.xml_columns import refuse_documents
 
 
+def is_table(source: Source | None) -> bool:
+    """Whether a source is a table of a database."""
+    return source is not None and source.is_database
+
+
 def check_relation(relation: RelationDef) -> None:
     """Raise an error if the source of a relation cannot be read."""
     if is_table(relation.source):
-        next(read_table(relation, RecordLayout.of(relation)), None)
+        next(_read_table(relation, RecordLayout.of(relation)), None)
         return
     _open(relation, RecordLayout.of(relation))[0].close()
 
@@ -40,11 +44,17 @@ def load_relation(relation: RelationDef) -> tuple[pa.RecordBatch, list[Letter]]:
 
 def _batches(relation: RelationDef, layout: RecordLayout, dead: list[Letter]) -> Iterator[pa.RecordBatch]:
     """The tuples batch by batch; dead letters are appended to `dead`."""
-    read = read_table if is_table(relation.source) else _read_files
+    read = _read_table if is_table(relation.source) else _read_files
     for parsed in read(relation, layout):
         valid = _forward(parsed, relation.valid)
         dead.extend(_letters(relation.name, parsed, ~valid))
         yield parsed.tuples.rows.filter(pa.array(valid))
+
+
+def _read_table(relation: RelationDef, layout: RecordLayout) -> Iterator[Parsed]:
+    from seine.intake.database_tables import read_table  # imports SQLAlchemy, which most runs never need
+
+    return read_table(relation, layout)
 
 
 def _read_files(relation: RelationDef, layout: RecordLayout) -> Iterator[Parsed]:

@@ -12,9 +12,8 @@ import pyarrow as pa
 from seine.algebra.definitions import RelationDef
 from seine.errors import SeineError
 from seine.intake.admission import Letter
-from seine.intake.database_tables import is_table
 from seine.intake.files import Files
-from seine.intake.relations import load_relation
+from seine.intake.relations import is_table, load_relation
 
 _logger = logging.getLogger(__name__)
 

@@ -1,0 +1,96 @@
+"""`seine try`: run a script at once, in this process and without Spark, to see what its queries say."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+
+from seine.cli.hosting import add_options_file, add_sample, add_sharing, positive
+from seine.cli.logging_setup import add_logging
+from seine.cli.watched_files import WatchedFiles
+from seine.errors import RunError, SeineError
+from seine.frontends.script.script_file import read_script
+from seine.network.plan.strategy import CONFIGURATIONS
+from seine.run import Options
+from seine.run_local import carried_here
+from seine.runtime.output.overwriting import refuse_overwriting
+
+_ABOUT = "Run a script at once, in one process: the same answers as seine run, but no pipeline."
+_EXAMPLE = """\
+example:
+    seine try alerts.sql              a second after Enter, its records
+    seine try alerts.sql --watch      again whenever the script or a file that it reads is saved
+
+It does what seine run does, by the same tasks, without Spark: nothing is kept, nothing runs in parallel,
+and what only Spark reads (USING ...) is refused. For large files, or to go on after a crash: seine run.
+"""
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "try",
+        help="run a script at once, without Spark, to try it out",
+        description=_ABOUT,
+        epilog=_EXAMPLE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("script", metavar="SCRIPT")
+    parser.add_argument(
+        "--watch", action="store_true", help="run it again whenever it, or its input, changes"
+    )
+    parser.add_argument("--out", metavar="FILE", help="results, JSON Lines (default: standard output)")
+    parser.add_argument("--dead-letter", metavar="FILE", help="lines that were refused, with the reason")
+    parser.add_argument(
+        "--batch-rows", metavar="N", type=positive, help="most lines of a stream in a micro-batch"
+    )
+    add_options_file(parser)
+    add_sharing(parser)
+    add_sample(parser)
+    add_logging(parser)
+    parser.set_defaults(command=command, hosts=True)
+
+
+def command(arguments: argparse.Namespace) -> int:
+    files = WatchedFiles(arguments.script)
+    if not arguments.watch:
+        return _tried(arguments, files)
+    while True:
+        try:
+            _tried(arguments, files)
+        except SeineError as error:  # the next version of the script may be right
+            _tell(error.render())
+        _tell("waiting for a change (Ctrl-C ends)")
+        files.wait()
+
+
+def _tried(arguments: argparse.Namespace, files: WatchedFiles) -> int:
+    """Run the script once, and say on standard error what that was."""
+    started = time.monotonic()
+    files.look()
+    script = read_script(arguments.script)
+    files.follow(script.declarations.paths)
+    written = [arguments.out, arguments.dead_letter]
+    refuse_overwriting(written, [arguments.script, *script.declarations.paths])
+    options = Options(
+        out=arguments.out,
+        dead_letter=arguments.dead_letter,
+        batch_rows=arguments.batch_rows,
+        options_file=arguments.options_file,
+        sharing=CONFIGURATIONS[arguments.sharing],
+        sample=arguments.sample,
+        notice=_tell,
+    )
+    with carried_here(script, options) as run:
+        totals, failures = run.sink.totals, dict(run.failures.queries)
+    for query, failure in failures.items():
+        _tell(f"query {query} failed: {failure.reason}")
+    _tell(
+        f"tried without Spark, which is no pipeline: {totals.input_rows:,} rows, "
+        f"{totals.output_rows:,} results in {time.monotonic() - started:.1f} s"
+    )
+    return RunError.exit_status if failures else 0
+
+
+def _tell(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
