@@ -6,19 +6,15 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import TypeVar
 
 from seine.algebra.definitions import StreamDef
-from seine.algebra.document_plan import DocumentQuery
-from seine.algebra.memory_limit import star_limit
 from seine.algebra.plan import Plan, Query
-from seine.algebra.search_plan import Search
 from seine.errors import Position, SeineError
 from seine.graph.claims import Claim, claimed_nodes
 from seine.graph.node import Node
 from seine.graph.node_kinds import node_to_json
 from seine.graph.parameter_table import ParameterTable
-from seine.graph.snapshot import NetworkChange, RowChange
+from seine.graph.snapshot import NetworkChange
 from seine.graph.state_place import Holding
 from seine.graph.topological import topological
 from seine.network.build import Builder
@@ -32,32 +28,23 @@ from seine.network.groups.kin_groups import KinGroups
 from seine.network.groups.rerouting import UnstartedQuery, abandoned_groups, finest_first
 from seine.network.groups.vertical_expansion import Place
 from seine.network.joins.stream_placing import place_stream
-from seine.network.network_record import NetworkRecord
-from seine.network.plan.birth import scan_since, with_arrival
-from seine.network.plan.output_form import form_of
+from seine.network.network_record import NetworkRecord, RestoredNetwork, change_of
+from seine.network.plan.birth import with_arrival
 from seine.network.plan.purge_options import strategy_of
-from seine.network.plan.running_plan import running_plan
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
-from seine.network.searches.network_plans import network_plans
+from seine.network.query_delivery import QueryDelivery
 from seine.network.searches.schema_change import SchemaChange
 from seine.network.searches.search_scopes import SearchScopes
 from seine.network.site.node_memo import NodeMemo, NotStandingError
 from seine.network.site.placing import Placer
 from seine.network.state_places import state_places
-from seine.operators.kinds import KINDS
 from seine.operators.limited.limited_node import LimitedNode
 from seine.operators.match.deliver_node import DeliverNode
 from seine.optimizer.block import Blocks
 from seine.optimizer.estimates import Estimates
-from seine.optimizer.optimise import optimise
-from seine.optimizer.plain_block import plain_block
-from seine.safety.states.freeing import emits_all_ends
 from seine.safety.verdict_story import Nested
 
 WATCH = ""  # claims for streams; no query has an empty name
-
-Key = TypeVar("Key")
-Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
@@ -120,7 +107,7 @@ class Network:
         builder = self._builder(query, scopes=scopes, birth_epoch=birth_epoch, replayed=replayed, kin=kin)
         self._site.begin()
         try:
-            plan = self._delivered(builder, query, birth_epoch)
+            plan = self._delivery.deliver(builder, query, birth_epoch)
             used = sorted({*claimed_nodes(builder.claims)})
             added, shared = [i for i in used if i >= first], [i for i in used if i < first]
             addition, claims = AddedQuery(tuple(added), tuple(shared), plan, builder.blocks), builder.claims
@@ -176,7 +163,7 @@ class Network:
         builder = self._builder(query, birth_epoch=birth_epoch)
         self._site.closed = True
         try:
-            self._delivered(builder, query, birth_epoch)
+            self._delivery.deliver(builder, query, birth_epoch)
         except NotStandingError:
             self._site.release(builder.claims, query.name)
             return None
@@ -222,51 +209,17 @@ class Network:
             if places:
                 left.update(places)
                 self._site.release(self.queries[name], name)
-                self._delivered(builder, grouper.query, grouper.birth_epoch)
+                self._delivery.deliver(builder, grouper.query, grouper.birth_epoch)
                 self.queries[name] = builder.claims
         self._fresh.clear()
 
-    def _delivered(self, builder: Builder, query: Query, birth_epoch: int) -> Plan:
-        """Place all that a query needs, and its deliver; the plan as which it runs."""
-        if isinstance(query.plan, DocumentQuery):
-            builder.deliver_documents(query.plan, form_of(query), birth_epoch if self.live else None)
-            return query.plan
-        if isinstance(query.plan, Search) and query.plan.engine != "auto":
-            builder.deliver_networks(self._networks(query.plan), form_of(query))
-            return query.plan
-        plan = self._prepared(query, birth_epoch, builder.blocks)
-        _deliver(builder, query, plan)
-        return plan
-
-    def _networks(self, plan: Search) -> list[Plan]:
-        """The plans as which a search runs by joins: of candidate networks, optimised."""
-        if self.live:
-            message = f"a service does not search by the engine {plan.engine!r}"
-            raise SeineError(message, hint="leave the engine out: joins do not follow a schema that changes")
-        return [optimise(one, estimates=self._ordering) for one in network_plans(plan)]
-
-    def _prepared(self, query: Query, birth_epoch: int, blocks: Blocks) -> Plan:
-        """The plan as which a query runs; a plain one is not rebuilt, only its block is made."""
-        if isinstance(query.plan, Search) or star_limit(query) is not None:
-            return self.plan_of(query, birth_epoch)
-        block = plain_block(
-            query.plan,
-            lambda scan: scan_since(scan, birth_epoch) if self.live else (scan, ()),
-            estimates=self._ordering,
-        )
-        if block is None:
-            return self.plan_of(query, birth_epoch)
-        blocks.know(query.plan, block)
-        return query.plan
-
-    @property
-    def _ordering(self) -> Estimates | None:
-        """The estimates by which joins are ordered; None if they are not."""
-        return self.estimates if self.strategy.order else None
-
     def plan_of(self, query: Query, birth_epoch: int = 0) -> Plan:
         """The plan as which a query would run in this network."""
-        return running_plan(query, birth_epoch if self.live else None, self._ordering)
+        return self._delivery.plan_of(query, birth_epoch)
+
+    @property
+    def _delivery(self) -> QueryDelivery:
+        return QueryDelivery(self.live, self.estimates if self.strategy.order else None)
 
     def remove(self, name: str) -> tuple[Node, ...]:
         """Take a query out, and free every node that nobody uses any more."""
@@ -336,22 +289,9 @@ class Network:
             return None
         self._reroute()
         site = self._site
-        change = NetworkChange(
-            {i: node_to_json(site.nodes[i]) if i in site.nodes else None for i in sorted(site.touched_nodes)},
-            {
-                i: [str(t) for t in site.tables[i].types] if i in site.tables else None
-                for i in sorted(site.touched_tables)
-            },
-            [
-                RowChange(table, row, site.tables[table].row(row) if row in site.tables[table].rows else None)
-                for table, row in sorted(site.touched_rows)
-                if table in site.tables
-            ],
-            {i: site.tags[i][0] if i in site.tags else None for i in sorted(site.touched_tags)},
-            {name: self.queries.get(name) for name in self._touched_queries},
-            {name: self.watched.get(name) for name in self._touched_streams},
-            site.next_id,
-        )
+        queries = {name: self.queries.get(name) for name in self._touched_queries}
+        watched = {name: self.watched.get(name) for name in self._touched_streams}
+        change = change_of(site, queries, watched)
         site.forget_changes()
         self._touched_queries.clear()
         self._touched_streams.clear()
@@ -386,22 +326,6 @@ class Network:
         """The inputs of joins in which a query holds rows, by the streams that made these rows."""
         return state_places(self.used_nodes(query), self.nodes)
 
-    def limits(self) -> dict[str, int]:
-        """How many records each query may deliver."""
-        return {
-            query: form.limit
-            for node in self.nodes.values()
-            if isinstance(node, DeliverNode)
-            for form in node.forms
-            for claims in self.tables[form.table].claims.values()
-            for query in claims
-        }
-
-    def limited_node(self, query: str) -> int | None:
-        """The join of a query that is limited by memory."""
-        used = claimed_nodes(self.queries[query])
-        return next((i for i in used if isinstance(self.nodes[i], LimitedNode)), None)
-
     def important(self) -> set[str]:
         """The queries whose records have an importance."""
         return {
@@ -413,6 +337,11 @@ class Network:
             for claims in self.tables[form.table].claims.values()
             for query in claims
         }
+
+    def limited_node(self, query: str) -> int | None:
+        """The join of a query that is limited by memory."""
+        used = claimed_nodes(self.queries[query])
+        return next((i for i in used if isinstance(self.nodes[i], LimitedNode)), None)
 
     def __iter__(self) -> Iterator[Node]:
         """The nodes, inputs before what reads them."""
@@ -440,33 +369,14 @@ class Network:
     ) -> Network:
         """The network as it was recorded, and then changed."""
         network = Network(strategy, live=record.live)
-        snapshot = record.snapshot()
-        tags, queries, watched = dict(record.tags), dict(record.queries), dict(record.watched)
-        network.version, next_id = record.version, record.next_id
-        for change in changes:
-            snapshot, _ = snapshot.applied(change, KINDS)
-            _update(tags, change.tags)
-            _update(queries, change.queries)
-            _update(watched, change.watched)
-            network.version, next_id = network.version + 1, change.next_id
-        network.queries, network.watched = queries, watched
-        network._site.restore(snapshot.nodes, snapshot.tables, tags, network._claims())
-        network._site.next_id = next_id
+        restored = RestoredNetwork.of(record, changes)
+        network.version = restored.version
+        network.queries, network.watched = restored.queries, restored.watched
+        snapshot = restored.snapshot
+        network._site.restore(snapshot.nodes, snapshot.tables, restored.tags, network._claims())
+        network._site.next_id = restored.next_id
         network._site.forget_changes()
         return network
-
-
-def _deliver(builder: Builder, query: Query, plan: Plan) -> None:
-    form = form_of(query)
-    builder.deliver(plan, form, form.changelog and not emits_all_ends(plan))
-
-
-def _update(known: dict[Key, Value], changed: Mapping[Key, Value | None]) -> None:
-    """Take in what is new; None is something gone."""
-    for key, value in changed.items():
-        known.pop(key, None)
-        if value is not None:
-            known[key] = value
 
 
 def build_network(

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 import random
-from collections.abc import Sequence
 
 import pyarrow as pa
 import pytest
 
-from seine.algebra.expressions import Call, Expression, Literal, Parameter, rewrite
+from seine.algebra.expressions import Call, Literal
 from seine.algebra.plan import (
     Aggregate,
     AggregateCall,
@@ -27,40 +25,29 @@ from seine.algebra.plan import (
 )
 from seine.algebra.types import BIGINT, DOUBLE
 from seine.errors import SeineError
-from seine.graph.node import Filter, FilteringNode, Node
-from seine.graph.parameter_table import ParameterTable
 from seine.network.network import Network, build_network
-from seine.network.network_record import NetworkRecord
 from seine.network.plan.running_plan import MOST_TABLES
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
-from seine.operators.group.aggregate_node import AggregateNode
 from seine.operators.group.changelog_node import ChangelogNode
-from seine.operators.group.except_node import ExceptNode
 from seine.operators.join.join_node import JoinNode
-from seine.operators.join.lookup_node import LookupNode
 from seine.operators.match.deliver_node import DeliverNode
-from seine.operators.match.fan_node import FanNode
 from seine.operators.match.prefilter_node import PrefilterNode
 from seine.operators.stream.punctuations_node import PunctuationsNode
-from seine.operators.stream.source_node import SourceNode
 from seine.optimizer.estimates import Estimates, Sample
-from seine.typed_json import read_json
 from tests.support.front_end import parse
+from tests.support.network_interpreter import interpret_network
 from tests.support.network_text import network_text
 from tests.support.plan_interpreter import (
     SOURCES,
     Data,
     RandomPlans,
-    Row,
     answer,
     both,
     col,
-    fold,
     has_lone_relation,
     holds,
     lit,
     stream,
-    value,
 )
 from tests.support.seeds import seed_range
 
@@ -78,103 +65,6 @@ def kinds(network: Network) -> list[str]:
 
 def joined(*conditions) -> Select:
     return Select(Join(a, b), both(holds("eq", col(0), col(3)), *conditions))
-
-
-class Absent:
-    """What stands at a position that a node does not give: nobody may look at it."""
-
-    def __eq__(self, other: object) -> bool:
-        raise AssertionError("a column is read that nobody needs")
-
-    __hash__ = None  # type: ignore[assignment]
-
-
-def interpret_network(network: Network, data: Data) -> dict[str, list[Row]]:
-    """What every query of the network answers at one instant."""
-    rows: dict[int, list[Row]] = {}
-    answers: dict[str, list[Row]] = {name: [] for name in network.queries}
-    for node in network:
-        inputs = [rows[i] for i in node.inputs]
-        if isinstance(node, DeliverNode):
-            table = network.tables[node.filter.table]
-            forms = {form.table: form for form in node.forms}
-            for number, row in matches(network, node.filter, inputs[0]):
-                form, place = forms[table.rows[number][-2]], table.rows[number][-1]
-                constants = network.tables[form.table]
-                if all(value(e, row) is True for e in bound(form.checks, constants, place)):
-                    record = tuple(value(e, row) for e in bound(form.expressions, constants, place))
-                    for query in table.claims[number]:
-                        answers[query].append(record)
-        else:
-            rows[node.id] = run(network, node, inputs, data)
-    return answers
-
-
-def run(network: Network, node: Node, inputs: list[list[Row]], data: Data) -> list[Row]:
-    match node:
-        case SourceNode(stream=name):
-            return data[name]
-        case PrefilterNode():
-            return wanted(network, node, inputs[0])
-        case FanNode(filter=filter_, expressions=expressions):
-            table, result = network.tables[filter_.table], []
-            for number, row in matches(network, filter_, inputs[0]):
-                values = tuple(value(e, row) for e in bound(expressions, table, number))
-                result.append((table.rows[number][-1], *values) if node.tagged else values)
-            return result
-        case LookupNode():
-            return pairs(network, node, inputs[0], data[node.relation], node.row_key, node.relation_key)
-        case JoinNode():
-            return pairs(network, node, inputs[0], inputs[1], node.ports[0].key, node.ports[1].key)
-        case AggregateNode(calls=calls):
-            keys = node.ports[0].key
-            groups: dict[Row, list[Row]] = {} if keys else {(): []}
-            for row in inputs[0]:
-                groups.setdefault(tuple(value(key, row) for key in keys), []).append(row)
-            return [key + tuple(fold(call, members) for call in calls) for key, members in groups.items()]
-        case ExceptNode():
-            return [row for row in dict.fromkeys(inputs[0]) if row not in set(inputs[1])]
-    rows = list(itertools.chain(*inputs))
-    return list(dict.fromkeys(rows)) if node.kind == "distinct" else rows
-
-
-def bound(expressions: Sequence[Expression], table: ParameterTable, number: int) -> list[Expression]:
-    """Expressions with the constants of a row of a table."""
-
-    def constant(part: Expression) -> Expression:
-        if not isinstance(part, Parameter):
-            return part
-        return Literal(table.rows[number][part.index], part.type)
-
-    return [rewrite(expression, constant) for expression in expressions]
-
-
-def matches(network: Network, filter_: Filter, rows: list[Row]) -> list[tuple[int, Row]]:
-    """Rows of a table, each with the rows that satisfy it."""
-    table = network.tables[filter_.table]
-    conditions = [*([] if filter_.shape is None else [filter_.shape]), *filter_.checks]
-    return [
-        (number, row)
-        for number in table
-        for row in rows
-        if all(value(e, row) is True for e in bound(conditions, table, number))
-    ]
-
-
-def wanted(network: Network, node: FilteringNode, rows: list[Row]) -> list[Row]:
-    return [row for row in rows if any(matches(network, filter_, [row]) for filter_ in node.filters)]
-
-
-def pairs(network: Network, node: FilteringNode, left, right, left_key, right_key) -> list[Row]:
-    joined = []
-    for one, other in itertools.product(left, right):
-        keys = [(value(k, one), value(m, other)) for k, m in zip(left_key, right_key, strict=True)]
-        if all(k is not None and k == m for k, m in keys):
-            joined.append(one + other)
-    width = range(len(node.types))
-    return [
-        tuple(row[i] if i in node.out else Absent() for i in width) for row in wanted(network, node, joined)
-    ]
 
 
 @pytest.mark.parametrize("strategy", CONFIGURATIONS)
@@ -447,17 +337,6 @@ def test_a_query_nested_too_deeply_is_refused() -> None:
     assert not network.nodes
 
 
-def test_json_round_trip_keeps_everything() -> None:
-    for seed in seed_range(20):
-        rng = RandomPlans(seed)
-        plans = [plan for plan in (rng.plan() for _ in range(8)) if not has_lone_relation(plan)]
-        network = build_network(Query(f"q{i}", plan) for i, plan in enumerate(plans))
-        back = Network.of(read_json(network_text(network).encode(), NetworkRecord))
-        assert network_text(back) == network_text(network)
-        assert back.nodes == network.nodes and back.queries == network.queries
-        assert not back.add(Query("more", plans[0])).added
-
-
 def test_a_version_is_a_commit_with_changes() -> None:
     network = Network()
     assert network.commit() == 0
@@ -472,7 +351,7 @@ def test_deliver_carries_the_form_of_records() -> None:
     (output,) = (node for node in network if isinstance(node, DeliverNode))
     (form,) = output.forms
     assert (form.names, form.limit, form.domain, form.changelog) == (("K",), 5, "plain", False)
-    assert network.limits() == {"Q One": 5} and network.users(output.id) == ["Q One"]
+    assert network.users(output.id) == ["Q One"]
 
 
 def test_many_queries_of_one_shape_build() -> None:
