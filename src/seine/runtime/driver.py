@@ -66,6 +66,7 @@ class Driver:
         self._suspected: set[tuple[int, tuple[int, ...]]] = set()  # entry and nodes that raised once
         self._suspects = Suspects(deployment)
         self._sources_idle: Callable[[], bool] = lambda: False
+        self.driving = False  # a pipeline runs, and is fed
         self._moved = threading.Condition()
         self._committing = threading.Lock()
         self._closed = False
@@ -177,11 +178,15 @@ class Driver:
         `watch` raises if the pipeline has died; `sources_idle` says whether Spark has read all that there is.
         """
         self._sources_idle = sources_idle
-        while not (self.finished or self._stopped or self._handed_over):
-            watch()
-            if not self._feed():
-                with self._moved:
-                    self._moved.wait(_POLL_SECONDS)
+        self.driving = True
+        try:
+            while not (self.finished or self._stopped or self._handed_over):
+                watch()
+                if not self._feed():
+                    with self._moved:
+                        self._moved.wait(_POLL_SECONDS)
+        finally:
+            self.driving = False
 
     def run_all(self, work: Work) -> None:
         """Do every entry here and now."""

@@ -1,7 +1,7 @@
 """Who may ask: the checks that every request passes before it is routed.
 
-They come in this order: sizes of the head, the method, the token or the Host header, the Origin header,
-the address. Nothing of the body has been read by then.
+They come in this order: sizes of the head, the method, the address, the token or the Host header, the Origin
+header. Nothing of the body has been read by then.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from seine.errors import SeineError
 from seine.service.http.listening import Listening, is_loopback
+from seine.service.http.monitoring import PROBES
 from seine.service.http.refusals import Refusal, refusal_answer
 
 MOST_HEAD_LINE = 1 << 16  # bytes of a request line or a header
@@ -36,8 +37,8 @@ class AccessGuard:
         try:
             _refuse_long_head(scope)
             _refuse_unknown_protocol(scope)
-            self._let_in(Headers(scope=scope))
             routed = {**scope, **_address(scope)}
+            self._let_in(Headers(scope=scope), open_to_all=routed["path"] in PROBES)
         except Refusal as refusal:
             await refusal_answer(refusal)(scope, receive, send)
             return
@@ -46,9 +47,11 @@ class AccessGuard:
         except Exception:  # it has been answered: see app.py
             _logger.exception("internal error")
 
-    def _let_in(self, headers: Headers) -> None:
+    def _let_in(self, headers: Headers, open_to_all: bool) -> None:
         """The token; and no page of another site, which a browser of this machine might have open."""
         if self._listening.token is not None:
+            if open_to_all:
+                return
             given = headers.get("Authorization", "").encode()  # of latin-1, as which clients send it
             if not hmac.compare_digest(given, f"Bearer {self._listening.token}".encode()):
                 error = SeineError("the token is missing or wrong", hint="send Authorization: Bearer TOKEN")

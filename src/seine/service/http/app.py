@@ -9,7 +9,7 @@ from http import HTTPStatus
 from typing import Annotated, Any, cast
 from urllib.parse import unquote
 
-from fastapi import APIRouter, Depends, FastAPI, Path, Query, Request, Response
+from fastapi import APIRouter, FastAPI, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from pydantic import AfterValidator
@@ -27,18 +27,17 @@ from seine.service.answers import (
     StreamAnswer,
 )
 from seine.service.http.connection import INPUT_ENDED
-from seine.service.http.daemon_threads import DaemonThreads
 from seine.service.http.guarded_route import GuardedRoute
+from seine.service.http.monitoring import MONITORING
 from seine.service.http.refusals import ErrorAnswer, JsonAnswer, Refusal, refusal_answer, refusal_of
 from seine.service.http.script_request import LONGEST_WAIT, ScriptRequest, invalid
+from seine.service.http.service_calls import Calls, ServiceCalls
 from seine.service.http.wakeup import Wakeup
 from seine.service.outcome import Outcome
 from seine.service.service import Service
 from seine.service.tail import read_records
 
 DESCRIPTION = "/v1/openapi.json"
-_MOST_READS = 32  # at a time
-_MOST_CHANGES = 16  # at a time: they take turns, but for what they read from databases before
 _MOST_LETTERS = 1000
 _MOST_PLACE = 10**18 - 1
 _NEXT = "Seine-Next"
@@ -64,21 +63,6 @@ _RECORDS: dict[int | str, dict[str, Any]] = {
 }
 
 
-class ServiceCalls:
-    """The service that an application speaks for, and how its handlers wait for it."""
-
-    def __init__(self, service: Service, wakeup: Wakeup) -> None:
-        self.service = service
-        self.wakeup = wakeup
-        self.reads = DaemonThreads(_MOST_READS)
-        self.changes = DaemonThreads(_MOST_CHANGES)
-
-
-async def _calls(request: Request) -> ServiceCalls:
-    return cast(ServiceCalls, request.app.state.calls)
-
-
-Calls = Annotated[ServiceCalls, Depends(_calls)]
 QueryName = Annotated[str, Path(alias="name"), AfterValidator(unquote)]
 
 ROUTER = APIRouter(route_class=GuardedRoute, responses=_REFUSALS, redirect_slashes=False)
@@ -267,6 +251,7 @@ def make_app(service: Service, wakeup: Wakeup, most_body: int) -> FastAPI:
     app.state.calls = ServiceCalls(service, wakeup)
     app.state.most_body = most_body
     app.include_router(ROUTER)
+    app.include_router(MONITORING)
     for error, answer in (
         (Refusal, _refused),
         (SeineError, _refused),
@@ -308,7 +293,7 @@ async def _not_routed(request: Request, error: Exception) -> Response:
 
 def _methods(request: Request) -> list[str]:
     """The methods that are possible on a path."""
-    routes = [route for route in ROUTER.routes if isinstance(route, Route)]
+    routes = [route for route in request.app.routes if isinstance(route, Route)]
     matching = [route for route in routes if route.matches(request.scope)[0] is not Match.NONE]
     return sorted(method for route in matching for method in route.methods or ())
 

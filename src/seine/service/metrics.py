@@ -1,0 +1,110 @@
+"""What a service is doing as metrics, in the text format that Prometheus reads.
+
+Labels are streams, sinks and states, never queries: a hundred thousand queries are as many series as ten.
+Of more than `_MOST_LABELLED` streams or sinks the first by name have series of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from seine.intake.stream_status import StreamStatus
+from seine.service.answers import SinkAnswer, StatusAnswer
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_MOST_LABELLED = 500
+
+Samples = Iterable[tuple[Sequence[str], float]]  # values of the labels, and the value
+
+
+def metrics_text(status: StatusAnswer, streams: Iterable[StreamStatus], ready: bool) -> bytes:
+    """All metrics of a service at one moment."""
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(_Gathered(status, sorted(streams, key=lambda one: one.stream), ready))
+    return generate_latest(registry)
+
+
+class _Gathered(Collector):
+    """The metrics of one answer."""
+
+    def __init__(self, status: StatusAnswer, streams: Sequence[StreamStatus], ready: bool) -> None:
+        self._status, self._streams, self._ready = status, streams, ready
+
+    def collect(self) -> Iterator[Metric]:
+        yield from _whole_service(self._status, self._ready)
+        yield from _of_streams(self._streams[:_MOST_LABELLED])
+        yield from _of_sinks(list(islice(self._status["sinks"], _MOST_LABELLED)))
+
+
+def _whole_service(status: StatusAnswer, ready: bool) -> Iterator[Metric]:
+    yield _gauge("ready", "1 while Spark runs the pipeline", [((), ready)])
+    yield _counter("batches", "micro-batches delivered", [((), status["batches"])])
+    yield _counter("input_rows", "lines read", [((), status["input_rows"])])
+    yield _counter("output_rows", "records delivered", [((), status["output_rows"])])
+    yield _counter("dead_letters", "lines that were not let in", [((), status["dead_letters"])])
+    yield _counter("shed_tuples", "tuples that memory limits pushed or kept out", [((), status["shed"])])
+    waiting = status["written"] - status["entry"]
+    yield _gauge("waiting_entries", "journal entries admitted and not delivered", [((), waiting)])
+    yield _gauge("network_version", "version of the shared network", [((), status["version"])])
+    yield _gauge("nodes", "nodes of the shared network", [((), status["nodes"])])
+    queries = [([state], float(status["queries"][state])) for state in ("running", "paused", "failed")]
+    yield _gauge("queries", "registered queries", queries, ["state"])
+    yield _gauge("streams", "declared streams", [((), status["streams"])])
+    held = [("joins", status["state_rows"]), ("groups", status["group_rows"])]
+    kinds = [*held, ("punctuations", status["punctuations"])]
+    yield _gauge("state_rows", "rows held in state", [([kind], rows) for kind, rows in kinds], ["held_for"])
+
+
+def _of_streams(streams: Sequence[StreamStatus]) -> Iterator[Metric]:
+    def each(value: Callable[[StreamStatus], float]) -> Samples:
+        return [([one.stream], value(one)) for one in streams]
+
+    label = ["stream"]
+    up = each(lambda one: one.condition.state != "failed")
+    yield _gauge("stream_up", "0 while the source of a stream fails", up, label)
+    yield _counter("stream_tuples", "tuples admitted", each(lambda one: one.arrivals), label)
+    yield _counter("stream_late_lines", "lines later than LATENESS allows", each(lambda one: one.late), label)
+    yield _counter("stream_dead_lines", "all lines not let in", each(lambda one: one.dead), label)
+    lag = each(lambda one: one.lag_bytes)
+    yield _gauge("stream_lag_bytes", "input that has not been admitted yet", lag, label)
+    passed = [([one.stream], _units(one)) for one in streams if one.watermark is not None]
+    help_text = "no later tuple is older: plain units, or seconds of Unix time"
+    yield _gauge("stream_watermark", help_text, passed, label)
+
+
+def _units(status: StreamStatus) -> float:
+    """A watermark in the unit that dashboards expect."""
+    watermark = status.watermark or 0
+    return watermark / 1e6 if status.domain == "timestamp" else float(watermark)
+
+
+def _of_sinks(sinks: Sequence[SinkAnswer]) -> Iterator[Metric]:
+    def each(value: Callable[[SinkAnswer], float]) -> Samples:
+        return [([one["sink"]], value(one)) for one in sinks]
+
+    label = ["sink"]
+    up = each(lambda one: one["state"] == "running")
+    yield _gauge("sink_up", "0 while the target of a sink cannot be written", up, label)
+    yield _counter("sink_records", "records delivered", each(lambda one: one["records"]), label)
+    yield _gauge(
+        "sink_lag_bytes", "results that come after its position", each(lambda one: one["lag"]), label
+    )
+
+
+def _gauge(name: str, text: str, samples: Samples, labels: Sequence[str] = ()) -> Metric:
+    return _filled(GaugeMetricFamily(f"seine_{name}", text, labels=labels), samples)
+
+
+def _counter(name: str, text: str, samples: Samples, labels: Sequence[str] = ()) -> Metric:
+    return _filled(CounterMetricFamily(f"seine_{name}", text, labels=labels), samples)
+
+
+def _filled(family: GaugeMetricFamily | CounterMetricFamily, samples: Samples) -> Metric:
+    for labels, value in samples:
+        family.add_metric(labels, float(value))
+    return family
