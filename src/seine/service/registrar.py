@@ -13,18 +13,15 @@ leaves half done has no name in the catalog and is written over by the next chan
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
 from dataclasses import dataclass, replace
 from threading import Lock
 
-import pyarrow as pa
-
 from seine.algebra.definitions import StreamDef
 from seine.algebra.plan import Query
 from seine.catalog import Catalog
-from seine.errors import SeineError, TakenError
+from seine.errors import TakenError
 from seine.graph.snapshot import NetworkChange
 from seine.intake.admission import Letter
 from seine.intake.feed import StreamFeed
@@ -33,7 +30,6 @@ from seine.intake.retained_entries import RetainedEntries
 from seine.network.network import Network
 from seine.network.plan.output_form import limit_of
 from seine.network.plan.running_plan import running_plan
-from seine.network.searches.schema_change import SchemaChange
 from seine.optimizer.block import Blocks
 from seine.rare_collections import rare_collections
 from seine.runtime.folder.deployment import Deployment
@@ -53,18 +49,19 @@ from seine.service.edit import (
     edit_of_resume,
     edit_of_script,
 )
+from seine.service.edited_network import EditedNetwork, schema_change
 from seine.service.folder import ServiceFolder
 from seine.service.indexing import placements
 from seine.service.opened_feeds import OpenedFeeds
 from seine.service.outcome import Computed, Outcome
-from seine.service.pipeline_depth import TooDeepError, planned_depth, refuse_deep
+from seine.service.pipeline_depth import TooDeepError, planned_depth
 from seine.service.published_state import Publisher
 from seine.service.published_view import RegisteredQuery, ServiceView, frozen
-from seine.service.query_history import history_of, refuse_history, starts_of, with_history
+from seine.service.query_history import starts_of, with_history
 from seine.service.related import Related, related
 from seine.service.relation_following import RelationFollowing
-from seine.service.relation_reads import NeededRelations, RelationReads
-from seine.service.restore import RelationsInUse, relations_of
+from seine.service.relation_reads import RelationReads
+from seine.service.restore import RelationsInUse
 from seine.service.settled_births import SettledBirths
 from seine.service.standing_sinks import standing_sinks
 from seine.service.stream_positions import StreamPositions
@@ -266,26 +263,11 @@ class Registrar:
                     view = self.view
                     edit = seen[1] if seen is not None and seen[0] is view else edit_now()
                     seen = view, edit
-                    needed, joining = self._needed_relations(edit), edit.streams(view)[0]
+                    needed, joining = self._edited(edit).needed_relations(), edit.streams(view)[0]
                     if reads.suffice(needed) and feeds.suffice(joining):
                         return self._carry_out(edit, reads, feeds)
                 reads.read(needed)
                 feeds.open(joining)
-
-    def _needed_relations(self, edit: Edit) -> NeededRelations:
-        """What must be read before an edit can be carried out."""
-        declared = edit.relations(self.view)
-        begin = edit.begin(self.view).values()
-        follows = self.network.follows_schema or any(query.plan.follows_schema for query in begin)
-        names = {*relations_of(begin, edit.declared), *(edit.joined_relations() if follows else ())}
-        used = [edit.declared.relations[name] for name in sorted(names) if not self._in_use(edit, name)]
-        return NeededRelations(tuple(declared), tuple(used))
-
-    def _in_use(self, edit: Edit, name: str) -> bool:
-        """Whether the tuples of a relation that an edit speaks of are at hand."""
-        before = self.view.declared.relations.get(name)
-        after = edit.declared.relations.get(name)
-        return name in self.relations.tuples and (after is None or after is before)
 
     def _carry_out(self, edit: Edit, reads: RelationReads, opened: OpenedFeeds) -> Outcome:
         try:
@@ -325,6 +307,9 @@ class Registrar:
         if network.version != version or network.changed:
             self.network = self._deployment.versions.network(version, network.strategy)
 
+    def _edited(self, edit: Edit) -> EditedNetwork:
+        return EditedNetwork(edit, self.view, self.network, self.relations)
+
     def _birth_epoch(self, held: bool) -> int:
         """The epoch of queries that begin: one that no entry has, nor will have before they run.
 
@@ -340,12 +325,16 @@ class Registrar:
     ) -> _PlannedChange:
         """Change the network in place, and work out what will be true if nothing refuses that."""
         view = self.view
-        begin, cease = edit.begin(view), edit.cease(view)
-        uses = self.relations.uses + relations_of(begin.values(), edit.declared)
-        uses = uses - relations_of(cease.values(), view.declared)
+        begin = edit.begin(view)
         undo.callback(self._restore_network)
-        computes = self._change_network(edit, list(cease.values()), begin, birth_epoch)
-        relations, dead = self._relations_in_use(edit, uses, reads)
+        self.network.estimates = self.samples.estimates()
+        self.network.stages = planned_depth(self._deployment)
+        edited = self._edited(edit)
+        last = self._deployment.journal.last()
+        computes = edited.carry_out(birth_epoch, schema_change(edit, birth_epoch, last), self._retained)
+        if self.network.depth > planned_depth(self._deployment):
+            raise TooDeepError(self.network.depth)
+        relations, dead = edited.relations_in_use(reads)
         change = self.network.take_change()
         after = replace(
             view,
@@ -358,54 +347,6 @@ class Registrar:
             estimates=self.network.estimates,
         )
         return _PlannedChange(after, birth_epoch, change, relations, dead, computes)
-
-    def _change_network(
-        self, edit: Edit, cease: list[Query], begin: dict[str, Query], birth_epoch: int
-    ) -> Computed:
-        """Take queries out and add others; the result is what these compute."""
-        network = self.network
-        computes = {}
-        network.estimates = self.samples.estimates()
-        network.stages = planned_depth(self._deployment)
-        for query in cease:
-            network.remove(query.name)
-        joining, leaving = edit.streams(self.view)
-        schema = self._schema(edit, birth_epoch)
-        forgotten = edit.forgotten(self.view)
-        if forgotten:
-            network.follow_schema(schema.without(forgotten))
-        for name in leaving:
-            if name in network.watched:
-                network.unwatch(name)
-        for stream in joining:
-            if stream.retractable and stream.window is not None:  # without a window it would grow for ever
-                network.watch(stream)
-        if edit.changes_schema(self.view):
-            network.follow_schema(schema)
-        for key, query in begin.items():
-            replayed = key in edit.come and history_of(query) is not None
-            try:
-                refuse_history(query, self._retained)
-                added = network.add(query, 0 if replayed else birth_epoch, replayed=replayed)
-            except SeineError as error:
-                error.where = error.where or edit.positions.get(key)
-                raise
-            computes[query.name] = placements(query.name, added.plan, added.blocks)
-        if any(query.plan.follows_schema for query in begin.values()):
-            network.follow_schema(schema)
-        refuse_deep(network, begin.values())
-        if network.depth > planned_depth(self._deployment):
-            raise TooDeepError(network.depth)
-        return computes
-
-    def _schema(self, edit: Edit, epoch: int) -> SchemaChange:
-        """What is declared after an edit, from an epoch on."""
-        declared, last = edit.declared, self._deployment.journal.last()
-        change = SchemaChange(declared.streams, declared.relations, declared.edges, epoch)
-        if last is None:
-            return change
-        progress = {stream: last.clock.progress([stream]) for stream in last.clock.watermarks}
-        return replace(change, latest=max(last.clock.now.values(), default=0), progress=progress)
 
     def _become_true(self, edit: Edit, planned: _PlannedChange, feeds: list[StreamFeed]) -> Outcome:
         """Make a change durable and then true; `turn` is held, so no entry is cut meanwhile."""
@@ -449,23 +390,6 @@ class Registrar:
             },
         )
         return Outcome(after.version, positions.entry, tuple(limits), tuple(dropped), computes)
-
-    def _relations_in_use(
-        self, edit: Edit, uses: Counter[str], reads: RelationReads
-    ) -> tuple[RelationsInUse, list[Letter]]:
-        """The tuples of every relation in use, and dead letters of those that were read for this.
-
-        A dropped one is in use while searches may find trees that were there before.
-        """
-        tuples: dict[str, pa.RecordBatch] = {}
-        dead: list[Letter] = []
-        for name in sorted({*uses, *self.network.searched_relations}):
-            if self._in_use(edit, name):
-                tuples[name] = self.relations.tuples[name]
-            else:
-                _, tuples[name], letters = reads.loaded(edit.declared.relations[name])
-                dead += letters
-        return RelationsInUse(uses, tuples), dead
 
 
 @dataclass(frozen=True)

@@ -137,7 +137,7 @@ def test_a_query_that_is_refused_by_itself_costs_no_reading(
         raise SeineError("no")
 
     with monkeypatch.context() as patch:
-        patch.setattr("seine.network.network.plain_block", lambda *_, **__: refuse())
+        patch.setattr("seine.network.query_delivery.plain_block", lambda *_, **__: refuse())
         with pytest.raises(SeineError, match="no"):
             rig.register(bad)
     assert trace(rig) == before and rig.service.registrar.network is network
