@@ -71,22 +71,26 @@ def fold(name: str) -> str:
 _NAME = r'("[^"]*"|`[^`]*`|\w+)'
 _CREATE = re.compile(rf"CREATE\s+(STREAM|RELATION)\s+{_NAME}\s*\(", re.I)
 _QUERY = re.compile(rf"CREATE\s+QUERY\s+{_NAME}\s+(?:WITH\s*\([^)]*\)\s*)?AS\s+(.*)", re.I | re.S)
-_DROP = re.compile(rf"DROP\s+(QUERY|STREAM|RELATION)\s+{_NAME}", re.I)
+_DROP = re.compile(rf"DROP\s+(QUERY|STREAM|RELATION|VIEW)\s+{_NAME}", re.I)
+_VIEW = re.compile(rf"CREATE\s+VIEW\s+{_NAME}\s*(\([^)]*\))?\s*AS\s+(.*)", re.I | re.S)
 _JOIN = re.compile(rf"(CREATE|DROP)\s+JOIN\s+{_NAME}\.{_NAME}\s*=\s*{_NAME}\.{_NAME}", re.I)
 
 
 def read_script(text: str) -> Script:
     """Every declaration that the script leaves standing."""
     script = Script()
+    views: dict[str, tuple[str, str]] = {}
     for statement in statements(text):
         if match := _CREATE.match(statement):
             table = _table(match.group(1), fold(match.group(2)), statement[match.end() :])
             script.tables[table.name] = table
+        elif match := _VIEW.match(statement):
+            views[fold(match.group(1))] = (expanded(match.group(3), views), match.group(2) or "")
         elif match := _QUERY.match(statement):
-            script.queries[fold(match.group(1))] = match.group(2)
+            script.queries[fold(match.group(1))] = expanded(match.group(2), views)
         elif match := _DROP.match(statement):
-            holder = script.queries if match.group(1).upper() == "QUERY" else script.tables
-            del holder[fold(match.group(2))]
+            holders = {"QUERY": script.queries, "VIEW": views}
+            del holders.get(match.group(1).upper(), script.tables)[fold(match.group(2))]
         elif match := _JOIN.match(statement):
             left, left_column, right, right_column = map(fold, match.groups()[1:])
             edge = ((left, left_column), (right, right_column))
@@ -97,6 +101,27 @@ def read_script(text: str) -> Script:
         else:
             raise ValueError(f"not a statement this reader knows: {statement[:60]}")
     return script
+
+
+def expanded(select: str, views: dict[str, tuple[str, str]]) -> str:
+    """A SELECT with the texts of views in their place, each with the columns that it names.
+
+    >>> expanded("SELECT a FROM v WHERE a > 1", {"v": ("SELECT a FROM s", "")})
+    'SELECT a FROM (SELECT a FROM s) v WHERE a > 1'
+    """
+
+    def text(match: re.Match[str]) -> str:
+        before, name, alias = match.groups()
+        if fold(name) not in views:
+            return match.group()
+        select, columns = views[fold(name)]
+        return f"{before}({select}) {alias or fold(name)}{columns}"
+
+    alias = rf"(?:\s+(?!(?:{_CLAUSES})\b)(\w+))?"
+    return re.sub(rf"(\b(?:FROM|JOIN)\s+|,\s*){_NAME}{alias}", text, select, flags=re.I)
+
+
+_CLAUSES = "FROM|WHERE|GROUP|JOIN|ON|HAVING|UNION|EXCEPT|ORDER|LIMIT|AS"
 
 
 def _table(kind: str, name: str, rest: str) -> Table:

@@ -169,6 +169,11 @@ class Node(ABC):
         return None
 
     @property
+    def restates(self) -> bool:
+        """Whether a row of it may end and begin anew as it was, as groups change in other columns."""
+        return False
+
+    @property
     def input_filters(self) -> tuple[Filter, ...] | None:
         """Filters of which a row of its input must satisfy one to be of use; None if it may use any row."""
         return None

@@ -26,6 +26,7 @@ from seine.network.groups.final_results import (
     grouped_item,
     place_final,
     refuse_expiring,
+    united_groups,
     with_arrival,
     with_rising,
 )
@@ -135,6 +136,11 @@ class Builder:
             return
         block = self.blocks.of(plan)
         if self._query.option("emit") == "final":
+            for branch in (branches := united_groups(block, self.blocks.of)):
+                self._final_item = grouped_item(branch)
+                self._deliver(self._joined(branch), form)
+            if branches:
+                return
             self._final_item = grouped_item(block)
             if self._final_item is None and not block.is_of_tables:
                 self._deliver(self._settled(block), form)
@@ -253,9 +259,7 @@ class Builder:
         """The rows of an operand of which only the set matters."""
         if len(rows) == 1:
             return rows[0]
-        merged = self._breakers.merge(rows)
-        outputs = tuple(Column(i, merged.node.types[i]) for i in merged.columns)
-        return BlockRows(merged.node, tuple(merged.tag_condition(0)), (), outputs)
+        return _rows_of(self._breakers.merge(rows))
 
     def _branches(self, plan: Plan) -> list[BlockRows]:
         """The rows of which a set is made, each once."""

@@ -43,6 +43,8 @@ def enter(
             change.set("failures", {key: to_builtins(one) for key, one in after.failures.items()})
         if after.histories != before.histories:
             change.set("histories", {key: to_builtins(one) for key, one in after.histories.items()})
+        if after.declared.views != before.declared.views:
+            change.set("views", {key: to_builtins(one) for key, one in after.declared.views.items()})
         if after.since != before.since:
             change.set("since", dict(after.since))
         if after.version != before.version:

@@ -12,6 +12,7 @@ from msgspec import convert
 from seine.algebra.plan import Query, tables_needed
 from seine.algebra.schema_graphs import SchemaGraphs
 from seine.algebra.serialise import plan_from_json
+from seine.algebra.view_definition import ViewDef
 from seine.catalog import CatalogView, QueryPosition, StoredQuery
 from seine.errors import RunError
 from seine.frontends.script.script import Declarations
@@ -47,6 +48,7 @@ def restore(
     graphs = SchemaGraphs(declared.tables, declared.edges)
     registered = {query.name.lower(): _registered(query, network, graphs) for query in catalog.queries()}
     declared.queries.update((key, one.query) for key, one in registered.items())
+    declared.views.update(convert(catalog.setting("views", {}), dict[str, ViewDef]))
     sinks = {one.definition.name.lower(): one for one in catalog.sinks()}
     declared.sinks.update((key, one.definition) for key, one in sinks.items())
     view = ServiceView(

@@ -461,3 +461,20 @@ def test_final_groups_do_not_wait_for_a_stream_that_is_none_of_theirs(rig: Rig, 
     rig.feed(99, stream="b", ts=50)
     rig.run()
     assert sorted(record["a"] for record in rig.records("f")) == [*range(10)]
+
+
+def test_views_are_known_to_later_scripts_and_come_back(rig: Rig) -> None:
+    rig.register(STREAM + "CREATE VIEW large AS SELECT a, ts FROM s WHERE a > 5;")
+    rig.crash()
+    rig.register("CREATE QUERY q AS SELECT a FROM large WHERE a < 9;")
+    rig.feed(3, 7, 11)
+    rig.run()
+    assert rig.records("q") == [{"a": 7}]
+    with pytest.raises(TakenError, match="used by view large"):
+        rig.register("DROP QUERY q; DROP STREAM s;")
+    rig.register("DROP VIEW large;")
+    rig.crash()
+    assert not rig.service.registrar.view.declared.views
+    rig.feed(8, ts=2)
+    rig.run()
+    assert rig.records("q") == [{"a": 7}, {"a": 8}]

@@ -117,7 +117,7 @@ def _read_xscl(
     block = cursor.expect_kind(TokenKind.BLOCK, "the query between $$ and $$")
     start, end = block.start + 2, block.end - 2
     plan = blocks.query(cursor.source, start, end)
-    if plan.publish is not None and plan.publish in {*declared.tables, *published}:
+    if plan.publish is not None and plan.publish in {*declared.tables, *declared.views, *published}:
         raise cursor.error(f"the name {plan.publish} is taken", "publish under another name", at=block)
     query = Query(name.written, plan, options, f"XSCL {block.text}")
     return Registration(name.written, cursor.position(name), tables_of(query), query)

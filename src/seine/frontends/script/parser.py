@@ -13,6 +13,7 @@ from seine.algebra.definitions import StreamDef
 from seine.algebra.document_plan import publication
 from seine.algebra.plan import Query, tables_needed
 from seine.algebra.schema_graphs import SchemaGraphs
+from seine.algebra.view_definition import ViewDef
 from seine.errors import ScriptError, TakenError
 from seine.frontends.keyword.searched_graph import SearchedGraphs
 from seine.frontends.script.create_join import read_edge, same_edge
@@ -20,14 +21,16 @@ from seine.frontends.script.create_query import Registration, read_query
 from seine.frontends.script.create_relation import read_relation
 from seine.frontends.script.create_sink import read_sink
 from seine.frontends.script.create_stream import read_stream
+from seine.frontends.script.create_view import read_view
 from seine.frontends.script.script import Declarations, Script
 from seine.frontends.sql.plan_templates import PlanTemplates
+from seine.frontends.sql.view import View
 from seine.frontends.text.cursor import Cursor, Name
 from seine.frontends.text.names import suggest
 from seine.frontends.text.source_text import ScriptText
 from seine.frontends.xscl.known_blocks import KnownBlocks
 
-_OBJECTS = ["STREAM", "RELATION", "JOIN", "QUERY", "SINK"]
+_OBJECTS = ["STREAM", "RELATION", "JOIN", "VIEW", "QUERY", "SINK"]
 
 
 def parse_script(
@@ -103,6 +106,10 @@ class _StatementReader:
             name = self._new_table("relation")
             self.declared.relations[name.key] = read_relation(cursor, name, self.folder)
             self._forget_tables()
+        elif cursor.accept("VIEW"):
+            name = self._new_table("view")
+            self.declared.views[name.key] = read_view(cursor, name, self.templates)
+            self._forget_tables()
         elif cursor.accept("QUERY"):
             self._create_query()
         elif cursor.accept("JOIN"):
@@ -110,7 +117,7 @@ class _StatementReader:
         elif cursor.accept("SINK"):
             self._create_sink()
         else:
-            raise cursor.unexpected("STREAM, RELATION, JOIN, QUERY or SINK", _OBJECTS)
+            raise cursor.unexpected("STREAM, RELATION, JOIN, VIEW, QUERY or SINK", _OBJECTS)
 
     def _forget_tables(self) -> None:
         """Forget what was remembered of queries: it holds while streams and relations stay the same."""
@@ -121,7 +128,9 @@ class _StatementReader:
     def templates(self) -> PlanTemplates:
         """The cache of plan templates."""
         if self._templates is None:
-            self._templates = PlanTemplates({**self.declared.tables, **self.published})
+            self._templates = PlanTemplates(
+                {**self.declared.tables, **self.published, **_in_scope(self.declared.views)}
+            )
         return self._templates
 
     @property
@@ -133,13 +142,10 @@ class _StatementReader:
 
     @cached_property
     def tables(self) -> dict[str, str]:
-        """The names of all streams and relations in lower case, each with which of the two it is."""
-        streams, relations = self.declared.streams, self.declared.relations
-        return {
-            name.lower(): kind
-            for kind, names in (("relation", relations), ("stream", streams))
-            for name in names
-        }
+        """The names that may stand in FROM, in lower case, each with what it is of."""
+        declared = self.declared
+        kinds = (("view", declared.views), ("relation", declared.relations), ("stream", declared.streams))
+        return {name.lower(): kind for kind, names in kinds for name in names}
 
     def _new_table(self, what: str) -> Name:
         name = self.cursor.expect_name(f"the name of the {what}")
@@ -213,12 +219,14 @@ class _StatementReader:
             self._drop_table("stream", self.declared.streams)
         elif cursor.accept("RELATION"):
             self._drop_table("relation", self.declared.relations)
+        elif cursor.accept("VIEW"):
+            self._drop_table("view", self.declared.views)
         elif cursor.accept("JOIN"):
             self._drop_join()
         elif cursor.accept("SINK"):
             del self.declared.sinks[self._existing("sink", self.declared.sinks, lower=True).key.lower()]
         else:
-            raise cursor.unexpected("STREAM, RELATION, JOIN, QUERY or SINK", _OBJECTS)
+            raise cursor.unexpected("STREAM, RELATION, JOIN, VIEW, QUERY or SINK", _OBJECTS)
 
     def _drop_query(self) -> None:
         name = self.cursor.expect_name("the name of the query")
@@ -273,6 +281,14 @@ class _StatementReader:
     def _refuse_if_used(self, name: Name, table: str) -> None:
         users = [query.name for query in self.declared.queries.values() if table in tables_needed(query)]
         users += [one.name for one in self.registered.values() if one.query is None and table in one.uses]
+        views = [view.name for view in self.declared.views.values() if table in view.uses]
+        if views:
+            message = f"{name.written} is used by view {', '.join(views[:3])}"
+            raise self.cursor.error(message, f"DROP VIEW {views[0]} first", at=name, kind=TakenError)
         if users:
             message = f"{name.written} is used by query {', '.join(users[:3])}"
             raise self.cursor.error(message, f"DROP QUERY {users[0]} first", at=name, kind=TakenError)
+
+
+def _in_scope(views: dict[str, ViewDef]) -> dict[str, View]:
+    return {key: View(view) for key, view in views.items()}

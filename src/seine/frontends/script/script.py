@@ -9,6 +9,7 @@ from seine.algebra.definitions import JoinEdge, RelationDef, StreamDef
 from seine.algebra.document_plan import publication
 from seine.algebra.plan import Query
 from seine.algebra.sink_definition import SinkDef
+from seine.algebra.view_definition import ViewDef
 from seine.errors import Position
 
 
@@ -21,11 +22,13 @@ class Declarations:
     edges: list[JoinEdge] = field(default_factory=list)
     queries: dict[str, Query] = field(default_factory=dict)
     sinks: dict[str, SinkDef] = field(default_factory=dict)
+    views: dict[str, ViewDef] = field(default_factory=dict)
 
     def copy(self) -> Declarations:
         """A copy that can be changed independently."""
         tables = dict(self.streams), dict(self.relations)
-        return Declarations(*tables, list(self.edges), dict(self.queries), dict(self.sinks))
+        queries, sinks, views = dict(self.queries), dict(self.sinks), dict(self.views)
+        return Declarations(*tables, list(self.edges), queries, sinks, views)
 
     @property
     def tables(self) -> Mapping[str, StreamDef | RelationDef]:

@@ -20,6 +20,7 @@ from seine.algebra.functions.window_functions import WINDOW_FUNCTIONS
 from seine.algebra.plan import AggregateCall
 from seine.algebra.types import BOOLEAN, NULL
 from seine.frontends.sql.context import Context
+from seine.frontends.sql.grouping_sets import GROUPING, GROUPING_ID, grouping_call
 from seine.frontends.sql.literals import constant_cast, interval, number
 from seine.frontends.sql.scope import FromBlock, key_of, resolve_column
 from seine.frontends.sql.type_names import cast_type
@@ -133,6 +134,8 @@ class ExpressionBinder:
         name, args = node.name.lower(), [self.bind(arg) for arg in node.expressions]
         if name in WINDOW_FUNCTIONS:
             return WINDOW_FUNCTIONS[name](args)
+        if self.aggregates is not None and name in (GROUPING, GROUPING_ID):
+            return grouping_call(name, args)
         if name in ("ltrim", "rtrim"):  # Spark's take first what to trim, unlike btrim
             args.reverse()
         return resolve_call(name, args)

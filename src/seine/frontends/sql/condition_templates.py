@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
-from seine.frontends.sql.parse_select import syntax_tree
+from seine.frontends.sql.syntax_tree import syntax_tree
 from seine.frontends.text.lexer import Token, TokenKind, tokenize
 from seine.frontends.text.source_text import ScriptText
 

@@ -11,12 +11,13 @@ from sqlglot import exp
 from seine.algebra.definitions import RelationDef, StreamDef
 from seine.algebra.expressions import Expression
 from seine.errors import ScriptError
+from seine.frontends.sql.view import View
 from seine.frontends.text.source_text import ScriptText
 
 if TYPE_CHECKING:
     from seine.frontends.sql.scope import FromBlock
 
-Table = StreamDef | RelationDef
+Table = StreamDef | RelationDef | View
 WhereBinder = Callable[[exp.Expr, "FromBlock"], Expression]  # binds the condition of a WHERE over a block
 
 

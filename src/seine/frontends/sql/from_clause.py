@@ -18,6 +18,7 @@ from seine.frontends.sql.context import CommonTable, Context, Table
 from seine.frontends.sql.distinct_aliases import distinct_aliases
 from seine.frontends.sql.scope import FromBlock, FromItem, NamedExpression, is_exact, key_of
 from seine.frontends.sql.size_limits import refuse_large
+from seine.frontends.sql.view import View
 from seine.frontends.sql.window_pairs import joined_pairs, pairs_apart
 from seine.frontends.sql.window_syntax import OWN_WINDOW
 from seine.frontends.sql.window_tables import window_columns, window_table
@@ -86,7 +87,7 @@ def _add(node: exp.Expr, block: FromBlock, context: Context, analyse: Analyse) -
         raise context.error(
             node, "FROM takes streams, relations and sub-queries", "write a comma or JOIN ... ON"
         )
-    owner = None if isinstance(node, exp.Table) and key_of(node.this) not in context.common else alias
+    owner = None if isinstance(node, exp.Table) and _common(node, context) is None else alias
     block.owners += [owner] * (len(block.items) - len(block.owners))
     if block.item(alias) is not None:
         raise context.error(node, f"{alias} is twice in FROM", "give one of them another alias")
@@ -109,10 +110,11 @@ def _add_table(
     name = key_of(node.this)
     alias_node = node.args.get("alias")
     alias = key_of(alias_node.this) if alias_node is not None and alias_node.this is not None else name
-    common = context.common.get(name)
-    if node.args.get("db") is None and common is not None:
+    common = _common(node, context)
+    if common is not None:
         if length is not None:
-            raise context.error(node, "a WINDOW in FROM is of a stream", "write it inside of the WITH query")
+            hint = "write it inside of the WITH query or the view"
+            raise context.error(node, "a WINDOW in FROM is of a stream", hint)
         return alias, _columns_of_common(common, block, context, analyse, node)
     plan = _table_plan(node, name, alias, context)
     return alias, block.add_item(plan if length is None else _narrowed(plan, length, context))
@@ -143,7 +145,7 @@ def _table_plan(node: exp.Table, name: str, alias: str, context: Context) -> Pla
     if node.args.get("db") is not None:
         raise context.error(node, "names of streams have no qualifier", f"write {node.name}")
     table = _declared(node, name, context)
-    if table is None:
+    if table is None or isinstance(table, View):
         hint = suggest(node.name, context.tables, "streams and relations")
         raise context.error(node, f"no stream or relation {node.name}", hint)
     if not isinstance(table, StreamDef):
@@ -151,8 +153,19 @@ def _table_plan(node: exp.Table, name: str, alias: str, context: Context) -> Pla
     return Scan(table, alias)
 
 
+def _common(node: exp.Table, context: Context) -> CommonTable | None:
+    """The WITH entry or the view of a name, if there is one; a view knows streams, relations and views."""
+    if node.args.get("db") is not None:
+        return None
+    name = key_of(node.this)
+    view = None if name in context.common else _declared(node, name, context)
+    if not isinstance(view, View):
+        return context.common.get(name)
+    return CommonTable(view.tree, view.columns, Context(view.source, 0, context.tables))
+
+
 def _declared(node: exp.Table, name: str, context: Context) -> Table | None:
-    """The stream or relation of a name; unless in double quotes, in any case if none has this one."""
+    """The stream, relation or view of a name; unless in double quotes, in any case if none has this one."""
     table = context.tables.get(name)
     if table is None and not is_exact(node.this, context):
         same = [declared for declared in context.tables if declared.lower() == name.lower()]

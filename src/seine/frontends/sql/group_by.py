@@ -17,15 +17,21 @@ from seine.algebra.event_windows import (
     window_of,
     windows_of,
 )
-from seine.algebra.expressions import Call, Column, Expression, columns_of
-from seine.algebra.functions import is_aggregate, resolve_aggregate, resolve_call
-from seine.algebra.plan import Aggregate, AggregateCall, Lookup, Plan, Project, Scan, Select
+from seine.algebra.expressions import Call, Column, Expression, Literal, columns_of
+from seine.algebra.functions import is_aggregate, literal, resolve_aggregate, resolve_call
+from seine.algebra.plan import Aggregate, AggregateCall, Lookup, Plan, Project, Scan, Select, UnionAll
 from seine.frontends.sql.bind_expressions import AggregateCalls, ExpressionBinder
 from seine.frontends.sql.block_plan import block_plan
 from seine.frontends.sql.context import Context
+from seine.frontends.sql.grouping_sets import (
+    GROUPING,
+    GROUPING_ID,
+    Keys,
+    grouping_value,
+    has_supergroups,
+    read_grouping_sets,
+)
 from seine.frontends.sql.scope import FromBlock, NamedExpression, key_of
-
-_SUPERGROUPS = {"rollup": exp.Rollup, "cube": exp.Cube, "grouping_sets": exp.GroupingSets}
 
 
 def is_grouped(select: exp.Select) -> bool:
@@ -47,7 +53,8 @@ class GroupedSelect:
     def __post_init__(self) -> None:
         self.aggregates = AggregateCalls(self.block.width)
         self.binder = ExpressionBinder(self.context, self.block, "SELECT", self.aggregates)
-        self.keys: list[Expression] = []
+        self.keys: list[Expression] = []  # of the grouping set that is bound
+        self.every: list[Expression] = []  # of all grouping sets
         self.windows = self._windows()
         self.binder.earlier.update(self.windows)
 
@@ -55,23 +62,38 @@ class GroupedSelect:
         """The windows of GROUP BY by the names that Spark gives them, for outputs such as `window.start`."""
         group = self.select.args.get("group")
         binder = ExpressionBinder(self.context, self.block, "GROUP BY")
-        nodes = [] if group is None else group.expressions
-        calls = [node for node in nodes if isinstance(node, exp.Anonymous) and node.name.lower() in PAIRS]
-        return {call.name.lower(): binder.bind(call) for call in calls}
+        calls = [] if group is None else group.find_all(exp.Anonymous)
+        return {call.name.lower(): binder.bind(call) for call in calls if call.name.lower() in PAIRS}
 
     def plan(self, outputs: list[NamedExpression]) -> Plan:
         """The plan of the SELECT with these outputs, bound over the block and the aggregates."""
-        written = self._keys(outputs)
-        self.keys += dict.fromkeys(part for key in written for part in _parts(key))
+        sets = self._sets(outputs)
+        written = list(dict.fromkeys(key for keys in sets for key in keys))
+        self.every = self.keys = _all_parts(written)
         self._refuse_windows()
-        self._refuse_partition(written)
+        self._refuse_missing_window(sets)
         having = self._having(outputs)
+        plans = [self._grouped(outputs, having, keys) for keys in sets]
+        return plans[0] if len(plans) == 1 else UnionAll(tuple(plans))
+
+    def _grouped(self, outputs: list[NamedExpression], having: Expression | None, written: Keys) -> Plan:
+        """The groups by one grouping set; keys of the other sets are NULL in it."""
+        self.keys = _all_parts(written)
+        self._refuse_partition(written)
         values = [self._over_groups(output.value) for output in outputs]
         condition = None if having is None else self._over_groups(having)
+        if not self.keys and self.every:
+            condition = self._occupied(condition)
         plan: Plan = self._aggregate()
         if condition is not None:
             plan = Select(plan, condition)
         return Project(plan, tuple(values), tuple(output.name for output in outputs))
+
+    def _occupied(self, condition: Expression | None) -> Expression:
+        """The condition that there is a row: as in Spark, the total of a ROLLUP of nothing is nothing."""
+        rows = self._over_groups(self.aggregates.column(resolve_aggregate("count", [], False)))
+        occupied = resolve_call("gt", [rows, literal(0)])
+        return occupied if condition is None else resolve_call("and", [condition, occupied])
 
     def _aggregate(self) -> Aggregate:
         calls = tuple(self.aggregates.calls)
@@ -79,19 +101,15 @@ class GroupedSelect:
         source = block_plan(self.block, self.select, self.context)
         return Aggregate(source, tuple(self.keys), calls, tuple(names))
 
-    def _keys(self, outputs: list[NamedExpression]) -> list[Expression]:
+    def _sets(self, outputs: list[NamedExpression]) -> list[Keys]:
         group = self.select.args.get("group")
         if group is None:
-            return []
-        if any(group.args.get(kind) for kind in _SUPERGROUPS) or group.find(*_SUPERGROUPS.values()):
-            raise self.context.error(
-                group, "ROLLUP, CUBE and GROUPING SETS are not supported", "use UNION ALL"
-            )
+            return [()]
         if group.args.get("all"):
-            return [output.value for output in outputs if not self._aggregated(output.value)]
+            return [tuple(output.value for output in outputs if not self._aggregated(output.value))]
         if not group.expressions:
             raise self.context.error(group, "GROUP BY needs an expression")
-        return [self._key(node, outputs) for node in group.expressions]
+        return read_grouping_sets(group, lambda node: self._key(node, outputs), self.context)
 
     def _refuse_windows(self) -> None:
         """Refuse two windows, and functions of a hopping one as keys or inside calls."""
@@ -106,6 +124,14 @@ class GroupedSelect:
         refuse_ungrouped_windows([*plain, *args], group, self.context)
         for key in sessions:
             self._refuse_session(key, group)
+
+    def _refuse_missing_window(self, sets: list[Keys]) -> None:
+        """Refuse a grouping set without the window that others have: its rows would count once a window."""
+        for keys in sets:
+            if len(windows_of(_all_parts(keys))) < len(windows_of(self.every)):
+                hint = "write GROUP BY window(...), ROLLUP (...)"
+                group = self.select.args["group"]
+                raise self.context.error(group, "the window is not in every grouping set", hint)
 
     def _refuse_partition(self, written: Sequence[Expression]) -> None:
         """Refuse a SESSION of other keys than the groups have."""
@@ -173,6 +199,10 @@ class GroupedSelect:
         """Rewrite an expression over the row of the aggregate, keys and then calls; refuses other columns."""
         if expression in self.keys:
             return Column(self.keys.index(expression), expression.type)
+        if expression in self.every:
+            return Literal(None, expression.type)
+        if isinstance(expression, Call) and expression.name in (GROUPING, GROUPING_ID):
+            return self._grouping(expression)
         if isinstance(expression, Column):
             if expression.index < self.aggregates.width:
                 raise self._ungrouped(expression.index)
@@ -184,6 +214,15 @@ class GroupedSelect:
             args = tuple(map(self._over_groups, expression.args))
             return Call(expression.name, args, expression.type)
         return expression
+
+    def _grouping(self, call: Call) -> Expression:
+        group = self.select.args.get("group")
+        if group is None or not has_supergroups(group):
+            message = f"{call.name.upper()} needs ROLLUP, CUBE or GROUPING SETS"
+            raise self.context.error(group or self.select, message, "without them it is 0")
+        if not {*call.args} <= {*self.every}:
+            raise self.context.error(group, f"{call.name.upper()} takes keys of GROUP BY")
+        return grouping_value(call, self.keys, self.every)
 
     def _ungrouped(self, index: int) -> Exception:
         node = self.binder.places.get(index, self.select)
@@ -201,6 +240,10 @@ def _parts(key: Expression) -> list[Expression]:
         return list(key.args)
     window = window_of(key)
     return [key] if window is None else [window.start, window.end]
+
+
+def _all_parts(written: Sequence[Expression]) -> list[Expression]:
+    return list(dict.fromkeys(part for key in written for part in _parts(key)))
 
 
 def _session_bound(bound: Call, session: EventSession) -> AggregateCall:

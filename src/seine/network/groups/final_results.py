@@ -21,6 +21,7 @@ from seine.algebra.plan import (
     Project,
     Scan,
     Select,
+    UnionAll,
 )
 from seine.errors import SeineError
 from seine.network.groups.group_purging import final_times, key_punctuations
@@ -52,6 +53,16 @@ def grouped_item(block: Block) -> Plan | None:
         _refuse_deletable(block)
     item = block.items[0]
     return item if len(block.items) == 1 and isinstance(item, Aggregate | Distinct | Except) else None
+
+
+def united_groups(block: Block, block_of: BlockOf) -> list[Block]:
+    """The branches of a UNION ALL of results, each of which is final for itself; none of other blocks."""
+    item = block.items[0]
+    if len(block.items) > 1 or block.conditions or not isinstance(item, UnionAll):
+        return []
+    names = tuple(f"c{i}" for i in range(len(block.outputs)))
+    branches = [block_of(Project(branch, block.outputs, names)) for branch in item.branches]
+    return [] if any(one.is_of_tables or grouped_item(one) is None for one in branches) else branches
 
 
 def _refuse_deletable(block: Block) -> None:

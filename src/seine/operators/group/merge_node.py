@@ -28,6 +28,10 @@ class MergeNode(SetOperatorNode, StatelessNode):
         return MergeStep(self, port)
 
     @property
+    def restates(self) -> bool:
+        return self.identities > 0
+
+    @property
     def row_inputs(self) -> int:
         return len(self.ports)
 

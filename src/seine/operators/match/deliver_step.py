@@ -153,9 +153,9 @@ def _alike(forms: Sequence[Form], below: Node, tested: frozenset[int]) -> Iterab
 
 
 def _partly_read(below: Node, form: Form, tested: frozenset[int]) -> tuple[int, ...] | None:
-    """The columns of groups' results that a form reads, keys included; None if these are all there are."""
+    """The columns of groups' results that a form reads, keys included; None if nothing else changes them."""
     if below.group_width is None:
-        return None
+        return tuple(range(len(below.types))) if below.restates else None
     read = tested.union(range(below.group_width), *(e.columns for e in (*form.checks, *form.expressions)))
     return None if len(read) == len(below.types) else tuple(sorted(read))
 

@@ -74,7 +74,14 @@ REFUSED = [
     ("SELECT n FROM (SELECT COUNT(*) AS n FROM r) u, s", 23, "needs a stream"),
     ("SELECT 1 AS x", 8, "needs FROM"),
     ("SELECT a FROM (SELECT a FROM s)", 23, "needs an alias"),
-    ("SELECT a FROM s GROUP BY ROLLUP (a)", 34, "ROLLUP"),
+    (
+        "SELECT a FROM s GROUP BY CUBE (a, b, c, d, k, ts, a + 1, a + 2, a + 3)",
+        32,
+        "more than 256 grouping sets",
+    ),
+    ("SELECT GROUPING(a) FROM s GROUP BY a", 36, "needs ROLLUP"),
+    ("SELECT GROUPING(b) FROM s GROUP BY ROLLUP (a)", 44, "takes keys"),
+    ("SELECT COUNT(*) FROM s GROUP BY ROLLUP (window(ts, 9), a)", 41, "not in every grouping set"),
     ("SELECT * EXCEPT (a) FROM s", 8, "EXCEPT"),
     # syntax
     ("SELECT a FROM s WHERE a >", 25, "something is missing after '>'"),
