@@ -110,7 +110,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "runtime",
         "run",
     ),
-    "demo": ("algebra",),
+    "demo": ("algebra", "errors"),
 }
 # inside a package: its rooms, each of which may import those above it; the package's own modules come last
 ROOMS: dict[str, tuple[str, ...]] = {

@@ -12,9 +12,11 @@ from contextlib import nullcontext
 from seine.cli import (
     bench_command,
     check_command,
+    completion_command,
     demo_command,
     drop_command,
     explain_command,
+    init_command,
     list_command,
     optimum_command,
     register_command,
@@ -32,6 +34,7 @@ Seine hangs a net across data streams: standing SQL queries, thousands of them, 
 together in one shared network in one Spark pipeline.
 
     seine demo                        watch it work
+    seine init   project/             an example to begin with
     seine check  alerts.sql           is every query right, and what frees its state?
     seine try    alerts.sql           its answers at once, without Spark
     seine run    alerts.sql           run it to the end of its sources
@@ -91,6 +94,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for module in (
         demo_command,
+        init_command,
         try_command,
         run_command,
         check_command,
@@ -104,6 +108,7 @@ def _parser() -> argparse.ArgumentParser:
         bench_command,
     ):
         module.add_parser(commands)
+    completion_command.add_parser(commands, _parser)
     return parser
 
 

@@ -1,0 +1,1 @@
+"""The files of the example project that `seine init` writes."""
