@@ -145,6 +145,7 @@ OUTSIDE: dict[str, set[str]] = {
     "sqlglot": {"frontends"},
     "sqlalchemy": {"catalog", "intake"},  # relations may be tables
     "duckdb": {"bench"},
+    "confluent_kafka": {"sinks"},
     "fastapi": {"service"},
     "starlette": {"service"},
     "uvicorn": {"service"},

@@ -109,6 +109,15 @@ class KafkaBroker:
 @contextmanager
 def kafka_broker(spark: SparkSession) -> Iterator[KafkaBroker]:
     """A broker of one process; skips the test where it cannot be had."""
+    with kafka_servers() as servers:
+        broker = KafkaBroker(spark, servers)
+        yield broker
+        broker.close()
+
+
+@contextmanager
+def kafka_servers() -> Iterator[str]:
+    """The address of a broker of one process; skips the test where it cannot be had."""
     jars = _folder()
     if jars is None:
         pytest.skip("no Kafka: see scripts/find_kafka")
@@ -118,7 +127,7 @@ def kafka_broker(spark: SparkSession) -> Iterator[KafkaBroker]:
     properties.write_text(
         _PROPERTIES.format(port=port, controller=controller, folder=folder), encoding="utf-8"
     )
-    java = [shutil.which("java") or "java", "-Xmx400m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+    java = [_java(), "-Xmx400m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
     command = [*java, "-cp", f"{jars}/broker/*"]
     with (folder / "server.txt").open("wb") as log:
         words = ["kafka.tools.StorageTool", "format", "-t", "c2VpbmUtdGVzdC1icm9rZXI", "-c", str(properties)]
@@ -126,13 +135,16 @@ def kafka_broker(spark: SparkSession) -> Iterator[KafkaBroker]:
         server = subprocess.Popen([*command, "kafka.Kafka", str(properties)], stdout=log, stderr=log)
     try:
         _wait_for(port, server, folder / "server.txt")
-        broker = KafkaBroker(spark, f"127.0.0.1:{port}")
-        yield broker
-        broker.close()
+        yield f"127.0.0.1:{port}"
     finally:
         server.kill()
         server.wait()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _java() -> str:
+    home = subprocess.run([ROOT / "scripts" / "find_java"], capture_output=True, text=True, check=True)
+    return str(Path(home.stdout.split()[-1]) / "bin" / "java")
 
 
 def _wait_for(port: int, server: subprocess.Popen[bytes], log: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import time
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -50,3 +52,11 @@ def folder_lines(folder: Path) -> list[bytes]:
     """The records of a folder of JSON, in the order of the names of its files."""
     files = sorted(folder.glob("part-*.jsonl"))
     return [line for file in files for line in file.read_bytes().splitlines(keepends=True)]
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    """Wait until something is so, which other threads bring about."""
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline, "it never came"
+        time.sleep(0.01)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Literal
 
-SinkKind = Literal["folder", "postgresql", "webhook", "unknown"]
+SinkKind = Literal["folder", "kafka", "postgresql", "webhook", "unknown"]
 
-_KINDS: dict[str, SinkKind] = {"postgresql": "postgresql", "https": "webhook", "http": "webhook"}
+_KINDS: dict[str, SinkKind] = {
+    "kafka": "kafka",
+    "postgresql": "postgresql",
+    "https": "webhook",
+    "http": "webhook",
+}
 
 
 @dataclass(frozen=True)
@@ -34,6 +40,15 @@ class SinkDef:
         """
         scheme, mark, _ = self.target.partition("://")
         return _KINDS.get(scheme.partition("+")[0].lower(), "unknown") if mark else "folder"
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The columns of the option `key`, by the names that they have in records.
+
+        >>> SinkDef("s", ("q",), "kafka://host:9092/t", options=(("key", '["item"]'),)).key
+        ('item',)
+        """
+        return tuple(json.loads(self.option("key", "[]")))
 
     def option(self, name: str, default: str = "") -> str:
         """The value of a WITH option, or the default if it is not given."""

@@ -138,11 +138,11 @@ def budget(arguments: argparse.Namespace) -> WorkBudget | None:
 
 
 def add_options_file(parser: argparse.ArgumentParser) -> None:
-    """Add the option `--options-file`: where the secrets of sources are."""
+    """Add the option `--options-file`: where the secrets of sources and sinks are."""
     parser.add_argument(
         "--options-file",
         metavar="FILE",
-        help="values of ${NAME} in options of sources, a line NAME = value each (else: the environment)",
+        help="values of ${NAME} in options, a line NAME = value each (else: the environment)",
     )
 
 

@@ -14,6 +14,7 @@ from seine.cli.hosting import (
     add_budget,
     add_hosting,
     add_lead,
+    add_options_file,
     add_purging,
     buckets,
     budget,
@@ -29,6 +30,7 @@ from seine.cli.service_client import FOLDER
 from seine.cli.stop_signals import StopSignals
 from seine.errors import RunError, SeineError
 from seine.intake.retention_limit import RetentionLimit
+from seine.runtime.option_secrets import OptionSecrets
 from seine.service.client import read_token
 from seine.service.folder import ServiceFolder
 from seine.service.http.listening import MOST_BODY, Listening, refuse_open_door
@@ -92,6 +94,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     add_budget(parser)
     add_lead(parser)
+    add_options_file(parser)
     add_purging(parser)
     add_hosting(parser)
     parser.set_defaults(command=command, hosts=True)
@@ -114,6 +117,7 @@ def command(arguments: argparse.Namespace) -> int:
             lead=lead(arguments),
             retain=arguments.retain,
             strategy=strategy(arguments),
+            secrets=OptionSecrets.read(arguments.options_file),
         )
         _Serving(arguments, listening, options, progress).go_on()
     return 0

@@ -1,10 +1,10 @@
-"""Secrets of sources: an option says `${NAME}`, and the value comes from an options file or the environment.
+"""Secrets of sources and sinks: an option is `${NAME}`, its value in an options file or the environment.
 
     script       OPTIONS (kafka.ssl.key.password '${KEY_PASSWORD}', ...)
     options file KEY_PASSWORD = correct horse
 
-Values are looked up in the driver when a source is opened. They are in no definition, catalog, journal or
-log: `hide` takes them out of texts that others wrote, such as Spark's errors.
+Values are looked up in the driver when a source or a sink is opened. They are in no definition, catalog,
+journal or log: `hide` takes them out of texts that others wrote, such as Spark's errors.
 """
 
 from __future__ import annotations
@@ -51,7 +51,11 @@ class OptionSecrets:
 
     def resolved(self, stream: str, reader: SparkReader) -> dict[str, str]:
         """The options of a reader with all values in place; never to be kept or printed."""
-        return {key: self._resolve(stream, key, value) for key, value in reader.options}
+        return self.values(f"stream {stream}", reader.options)
+
+    def values(self, owner: str, options: Iterable[tuple[str, str]]) -> dict[str, str]:
+        """Options of whoever it is with all values in place; never to be kept or printed."""
+        return {key: self._resolve(owner, key, value) for key, value in options}
 
     def check(self, streams: Iterable[StreamDef]) -> None:
         """Refuse streams with an option whose value is nowhere."""
@@ -59,13 +63,13 @@ class OptionSecrets:
             if stream.reader is not None:
                 self.resolved(stream.name, stream.reader)
 
-    def _resolve(self, stream: str, key: str, value: str) -> str:
+    def _resolve(self, owner: str, key: str, value: str) -> str:
         def look_up(match: re.Match[str]) -> str:
             name = match[1]
             secret = self._named.get(name, os.environ.get(name))
             if secret is None:
                 raise SeineError(
-                    f"option {key} of stream {stream} needs ${{{name}}}",
+                    f"option {key} of {owner} needs ${{{name}}}",
                     hint=f"give {name} = ... in the file of --options-file, or in the environment",
                 )
             if len(secret) >= _LEAST_HIDDEN:

@@ -36,6 +36,7 @@ from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.failures import Failure
 from seine.runtime.folder.sample_files import SampleFiles
 from seine.runtime.folder.sampling import StreamSamples
+from seine.runtime.option_secrets import OptionSecrets
 from seine.runtime.output.overwriting import refuse_overwriting
 from seine.runtime.output.sink import Sink
 from seine.safety.read_statements import read_statements
@@ -158,13 +159,16 @@ class Registrar:
             undo.pop_all()
 
     def connect(
-        self, intake: Intake, sink: Sink, publisher: Publisher, retained: RetainedEntries | None = None
+        self,
+        intake: Intake,
+        sink: Sink,
+        publisher: Publisher,
+        retained: RetainedEntries | None,
+        secrets: OptionSecrets,
     ) -> None:
-        """Name those who must hear of changes, before the first one, and what is retained for new queries."""
-        self._retained = retained
-        self._intake = intake
-        self._sink = sink
-        self._publisher = publisher
+        """Name those who must hear of changes, before the first one, and what new ones may need."""
+        self._retained, self._secrets = retained, secrets
+        self._intake, self._sink, self._publisher = intake, sink, publisher
 
     def register(self, text: str, *, file: str, folder: str, replace: bool = False) -> Outcome:
         """Carry out a script; refused whole, with a position and a hint, it leaves no trace."""
@@ -369,7 +373,7 @@ class Registrar:
         last = self._deployment.journal.last()
         histories = edit.histories(view, starts_of(replayed, self._retained, since, positions.entry, last))
         after = replace(planned.view, registered=edit.registered(view, begun), since=frozen(since))
-        sinks = standing_sinks(edit.declared, view, self._folder, positions.results)
+        sinks = standing_sinks(edit.declared, view, self._folder, positions.results, self._secrets)
         after = replace(after, failures=edit.failures(view), histories=histories, sinks=sinks)
         entered = [one for placed in computes.values() for one in placed]
         enter(self._catalog, edit, view, after, entered, planned.change)

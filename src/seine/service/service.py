@@ -24,6 +24,7 @@ from seine.runtime.driver import Driver
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.settings import new_settings
 from seine.runtime.history_replay import HistoryReplays
+from seine.runtime.option_secrets import OptionSecrets
 from seine.runtime.output.sink import Sink
 from seine.runtime.output.totals import exact_share
 from seine.runtime.spark_reading import SparkReading
@@ -59,7 +60,7 @@ class ServiceOptions:
 
     `budget` is what a node may spend in a task, None for what the folder has. Without `reading` no source is
     opened: what is registered can be looked at and dropped, and nothing runs. Within the limit `retain` input
-    that is done is kept, for queries that begin with history.
+    that is done is kept, for queries that begin with history. `secrets` are values of options.
     """
 
     batch_rows: int | None = None
@@ -72,6 +73,7 @@ class ServiceOptions:
     lead: Lead = NO_LEAD
     retain: RetentionLimit | None = None
     strategy: Strategy = CONFIGURATIONS["all"]
+    secrets: OptionSecrets = field(default_factory=OptionSecrets)
 
 
 class Service:
@@ -103,11 +105,11 @@ class Service:
         self._intake = self._open_intake(options, turn)
         self.sink = Sink(self.deployment, folder.results, folder.dead, _limits(view), indexed=True)
         _remind(self.sink, view, self.deployment)
-        self._sinks = SinkThreads(folder.sinks, self.sink.index) if options.reading else None
+        self._sinks = SinkThreads(folder.sinks, self.sink.index, options.secrets) if options.reading else None
         self._figures = FigureTaker(self.sink)
         self.publisher = Publisher(view, self._figures.take())
         retained = self._retained if options.retain is not None else None
-        self.registrar.connect(self._intake, self.sink, self.publisher, retained)
+        self.registrar.connect(self._intake, self.sink, self.publisher, retained, options.secrets)
         self._progress = options.progress
         if options.depth > planned_depth(self.deployment):
             self._intake.hand_over(options.depth)

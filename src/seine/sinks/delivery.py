@@ -29,6 +29,10 @@ class Delivery:
         self._most = most
         self.progress = read_progress(path, sink.start)
 
+    def begin(self) -> None:
+        """Connect to the target."""
+        self._target.begin(self.progress)
+
     def step(self) -> bool:
         """Deliver the next piece; False if there is none now."""
         progress = self.progress
@@ -40,9 +44,6 @@ class Delivery:
             self._save(progress.begun(end))
         self._deliver(self.progress)
         return True
-
-    def close(self) -> None:
-        self._target.close()
 
     def _has_records(self, start: int, end: int) -> bool:
         pages = (self._index.ranges(query, start, 1).ranges for query in self._queries)

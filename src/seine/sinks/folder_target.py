@@ -20,6 +20,7 @@ from seine.catalog import StoredSink
 from seine.disk_sync import sync_to_disk
 from seine.sinks.record_piece import RecordPiece
 from seine.sinks.record_table import record_schema, record_table
+from seine.sinks.sink_progress import SinkProgress
 
 _MOST_NAME = 150  # characters of a query's name in a folder's
 
@@ -32,6 +33,9 @@ class FolderTarget:
         self._identity = sink.identity[:12]
         self._parquet = sink.definition.format == "PARQUET"
         self._schemas = {name: record_schema(query) for name, query in queries.items()}
+
+    def begin(self, progress: SinkProgress) -> None:
+        pass
 
     def write(self, piece: RecordPiece) -> None:
         """Write the files of a piece."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 import threading
+import traceback
 from collections.abc import Callable
 from datetime import UTC, datetime
 
 from seine.catalog import StoredSink
-from seine.errors import SeineError
+from seine.errors import SeineError, printable
 from seine.runtime.output.result_index import ResultIndex
 from seine.sinks.delivery import Delivery
 from seine.sinks.sink_progress import SinkProgress
@@ -20,13 +21,17 @@ _FIRST_SECONDS, _LONGEST_SECONDS = 0.5, 60.0  # between two tries
 _MOST_SECONDS_TO_END = 10.0  # that the end of a service waits for a piece that is being written
 
 OpenTarget = Callable[[], SinkTarget]
+Hide = Callable[[str], str]  # takes secrets out of a text
 
 
 class SinkThread:
     """Delivers for one sink until it is stopped. A target that is slow or down keeps nobody else waiting."""
 
-    def __init__(self, sink: StoredSink, index: ResultIndex, path: str, open_target: OpenTarget) -> None:
+    def __init__(
+        self, sink: StoredSink, index: ResultIndex, path: str, open_target: OpenTarget, hide: Hide
+    ) -> None:
         self.sink = sink
+        self._hide = hide
         self.trouble: tuple[str, str] | None = None  # why it cannot deliver, and since when
         self._index, self._path, self._open_target = index, path, open_target
         self._delivery: Delivery | None = None
@@ -77,6 +82,7 @@ class SinkThread:
         try:
             delivery = Delivery(self.sink, self._index, self._path, target)
             self._delivery = delivery
+            delivery.begin()
             while not self._stopped.is_set():
                 self._news.clear()
                 while delivery.step():
@@ -90,8 +96,10 @@ class SinkThread:
 
     def _note(self, error: Exception, delay: float) -> None:
         reason = error.message if isinstance(error, SeineError) else f"{type(error).__name__}: {error}"
+        reason = printable(self._hide(reason))
         since = self.trouble[1] if self.trouble else datetime.now(UTC).isoformat(timespec="seconds")
         self.trouble = reason, since
-        extra = {"sink": self.sink.definition.name, "again_in_s": delay}
-        expected = isinstance(error, SeineError | OSError)
-        _logger.warning("a sink cannot deliver: %s", reason, extra=extra, exc_info=not expected)
+        extra: dict[str, object] = {"sink": self.sink.definition.name, "again_in_s": delay}
+        if not isinstance(error, SeineError | OSError):
+            extra["trace"] = self._hide("".join(traceback.format_exception(error)))
+        _logger.warning("a sink cannot deliver: %s", reason, extra=extra)

@@ -10,8 +10,10 @@ from threading import Lock
 
 from seine.algebra.plan import Query
 from seine.catalog import StoredSink
+from seine.runtime.option_secrets import OptionSecrets
 from seine.runtime.output.result_index import ResultIndex
 from seine.sinks.folder_target import FolderTarget
+from seine.sinks.kafka_target import KafkaTarget
 from seine.sinks.sink_target import SinkTarget
 from seine.sinks.sink_thread import SinkThread
 
@@ -30,8 +32,8 @@ class SinkStatus:
 class SinkThreads:
     """Starts and ends the threads of sinks as these come and go."""
 
-    def __init__(self, folder: str, index: ResultIndex) -> None:
-        self._folder, self._index = folder, index
+    def __init__(self, folder: str, index: ResultIndex, secrets: OptionSecrets) -> None:
+        self._folder, self._index, self._secrets = folder, index, secrets
         self._lock = Lock()
         self._followed: Mapping[str, StoredSink] | None = None
         self._threads: dict[str, SinkThread] = {}  # by identity
@@ -52,8 +54,9 @@ class SinkThreads:
         for identity, sink in standing.items():
             if identity not in self._threads:
                 read = {name: query_of(name) for name in sink.definition.queries}
-                path = self._path(identity)
-                self._threads[identity] = SinkThread(sink, self._index, path, partial(_open, sink, read))
+                opening = partial(open_target, sink, read, self._secrets)
+                path, hide = self._path(identity), self._secrets.hide
+                self._threads[identity] = SinkThread(sink, self._index, path, opening, hide)
 
     def clear(self, sinks: Mapping[str, StoredSink]) -> None:
         """Remove the positions of sinks that are gone, and make a place for others, before all begins."""
@@ -84,5 +87,8 @@ def _status(thread: SinkThread) -> SinkStatus:
     return SinkStatus(thread.sink, progress.records, progress.position, thread.lag, thread.trouble)
 
 
-def _open(sink: StoredSink, queries: Mapping[str, Query]) -> SinkTarget:
+def open_target(sink: StoredSink, queries: Mapping[str, Query], secrets: OptionSecrets) -> SinkTarget:
+    """The target of a sink, which is not connected to yet."""
+    if sink.definition.kind == "kafka":
+        return KafkaTarget(sink, secrets)
     return FolderTarget(sink, queries)

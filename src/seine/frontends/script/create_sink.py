@@ -6,13 +6,26 @@ import os
 from collections.abc import Mapping
 
 from seine.algebra.sink_definition import SinkDef, SinkKind
+from seine.frontends.script.using_clause import HIDE, kafka_url, read_key, shows_secret
 from seine.frontends.text.cursor import Cursor, Name
 from seine.frontends.text.lexer import Token, TokenKind
 from seine.frontends.text.names import suggest
 
 SINK_FORMATS = ("JSON", "PARQUET")
-SINK_OPTIONS: dict[SinkKind, tuple[str, ...]] = {"folder": ()}
-_TARGETS = "INTO 'folder'"
+SINK_OPTIONS: dict[SinkKind, tuple[str, ...]] = {
+    "folder": (),
+    "kafka": (
+        "key",
+        *("kafka.security.protocol", "kafka.sasl.mechanism", "kafka.sasl.username", "kafka.sasl.password"),
+        *("kafka.ssl.ca.location", "kafka.ssl.certificate.location", "kafka.ssl.key.location"),
+        *("kafka.ssl.key.password", "kafka.ssl.endpoint.identification.algorithm"),
+        *("kafka.compression.type", "kafka.message.max.bytes", "kafka.linger.ms"),
+    ),
+}
+_TARGETS = "INTO 'kafka://host:9092/topic' or INTO 'folder'"
+
+
+_KIND_WORDS = {"folder": "a folder", "kafka": "Kafka"}
 
 
 def read_sink(cursor: Cursor, name: Name, folder: str, queries: Mapping[str, str]) -> SinkDef:
@@ -54,6 +67,8 @@ def _read_query(cursor: Cursor, queries: Mapping[str, str], before: list[str] | 
 def _target(cursor: Cursor, place: Token, folder: str) -> str:
     if not place.value.strip() or "\0" in place.value:
         raise cursor.error("the target is no path and no URL", f"write {_TARGETS}", at=place)
+    if place.value.lower().startswith("kafka://"):
+        kafka_url(cursor, place.value, place)
     if "://" in place.value:
         return place.value
     return os.path.normpath(os.path.join(folder, place.value))
@@ -67,7 +82,7 @@ def _read_format(cursor: Cursor) -> str:
 
 def _read_option(cursor: Cursor, options: dict[str, tuple[str, Token]]) -> None:
     token = cursor.token
-    key = cursor.expect_name("the name of an option").key
+    key = read_key(cursor).lower()
     if key in options:
         raise cursor.error(f"option {key} is given twice", at=token)
     cursor.expect_symbol("=")
@@ -84,6 +99,8 @@ def _refuse_unknown(cursor: Cursor, sink: SinkDef, place: Token, options: Mappin
     for key, token in options.items():
         if key not in known:
             hint = suggest(key, known, "options") or "take it out"
-            raise cursor.error(f"a sink into a {sink.kind} has no option {key}", hint, at=token)
+            raise cursor.error(f"a sink into {_KIND_WORDS[sink.kind]} has no option {key}", hint, at=token)
+        if shows_secret(key, sink.option(key)):
+            raise cursor.error(f"option {key} has a secret in the script", HIDE, at=token)
     if sink.format != "JSON" and sink.kind != "folder":
         raise cursor.error(f"FORMAT {sink.format} is for folders", "leave it out", at=place)

@@ -14,8 +14,9 @@ from seine.algebra.document_plan import publication
 from seine.algebra.plan import Query, tables_needed
 from seine.algebra.schema_graphs import SchemaGraphs
 from seine.algebra.view_definition import ViewDef
-from seine.errors import ScriptError, TakenError
+from seine.errors import Position, ScriptError, TakenError
 from seine.frontends.keyword.searched_graph import SearchedGraphs
+from seine.frontends.script.bind_sink_key import bind_sink_key
 from seine.frontends.script.create_join import read_edge, same_edge
 from seine.frontends.script.create_query import Registration, read_query
 from seine.frontends.script.create_relation import read_relation
@@ -61,6 +62,7 @@ class _StatementReader:
         self.registered: dict[str, Registration] = {}  # of this script
         self.published: dict[str, StreamDef] = dict(known.published)
         self.dropped: dict[str, Query] = {}
+        self.new_sinks: dict[str, Position] = {}
         self._forget_tables()
 
     def read(self) -> Script:
@@ -74,6 +76,7 @@ class _StatementReader:
             if registration.unavailable is not None:
                 message = f"query {registration.name}: {registration.unavailable}"
                 raise ScriptError(message, hint="leave this query out", where=registration.position)
+        self._bind_sinks()
         positions = {key: one.position for key, one in self.registered.items() if one.query is not None}
         return Script(self.declared, positions, self.dropped)
 
@@ -87,6 +90,14 @@ class _StatementReader:
             self.declared.queries.pop(key, None)  # so that all are in their order
             if one.query is not None:
                 self.declared.queries[key] = one.query
+
+    def _bind_sinks(self) -> None:
+        """Give the keys of the sinks of this script the names of columns, now that all queries are bound."""
+        for key, where in self.new_sinks.items():
+            if key in self.declared.sinks:
+                sink = self.declared.sinks[key]
+                read = [self.declared.queries[name.lower()] for name in sink.queries]
+                self.declared.sinks[key] = bind_sink_key(sink, read, where)
 
     def _read_statement(self) -> None:
         if self.cursor.accept("CREATE"):
@@ -203,6 +214,7 @@ class _StatementReader:
         standing += [one.name for one in self.registered.values()]
         queries = {query.lower(): query for query in standing}
         self.declared.sinks[key] = read_sink(self.cursor, name, self.folder, queries)
+        self.new_sinks[key] = self.cursor.position(name)
 
     def _refuse_if_delivered(self, name: Name) -> None:
         """Refuse to take out a query that a sink reads."""

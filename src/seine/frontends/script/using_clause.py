@@ -34,7 +34,7 @@ _SECRET = re.compile(
 )
 _REFERENCE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}")
 _LITERAL_PASSWORD = re.compile(r"(?:password|secret)\s*=\s*[\"']?(?!\$\{)[^\s\"';]", re.I)
-_HIDE = "write '${NAME}', and give NAME in the file of --options-file or in the environment"
+HIDE = "write '${NAME}', and give NAME in the file of --options-file or in the environment"
 _REFUSED = {
     "socket": "what came from a socket cannot be read again after a failure",
     "dataframe": "a DataFrame comes from a program: Engine.stream(name, frame)",
@@ -105,7 +105,7 @@ def _check(cursor: Cursor, clause: UsingClause) -> None:
                 f"option {key} is not for here", _REFUSED_OPTIONS[key.lower()], at=clause.places[key]
             )
         if shows_secret(key, value):
-            raise cursor.error(f"option {key} has a secret in the script", _HIDE, at=clause.places[key])
+            raise cursor.error(f"option {key} has a secret in the script", HIDE, at=clause.places[key])
     if clause.name == "csv" and clause.options.get("header", "false").lower() != "false":
         hint = "FROM 'folder' FORMAT CSV reads files with a header line"
         raise cursor.error("USING csv reads records without a header line", hint, at=clause.places["header"])

@@ -1,0 +1,76 @@
+"""A topic: the records of a piece in one transaction, with the position after them.
+
+Law (exactly once): the position of a sink is the offset of a group of its own, committed in the transaction
+that has the records. So whoever begins anew asks the broker whether a piece that was begun is there:
+
+    offset of the group   >= its end: it is there       <= its start: nothing of it is, for any reader of
+                                                         committed records
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from seine.catalog import StoredSink
+from seine.errors import SeineError
+from seine.runtime.option_secrets import OptionSecrets
+from seine.sinks.kafka_client import KafkaClient
+from seine.sinks.record_keys import key_maker
+from seine.sinks.record_piece import RecordPiece
+from seine.sinks.sink_progress import SinkProgress
+
+_OURS = "kafka."  # before the names of a client's settings
+
+
+class KafkaTarget:
+    """Appends pieces to a topic. A broker knows the sink as `seine-sink-<identity>`."""
+
+    def __init__(self, sink: StoredSink, secrets: OptionSecrets) -> None:
+        self._sink, self._secrets = sink.definition, secrets
+        self._name = f"seine-sink-{sink.identity}"
+        self._servers, _, self._topic = sink.definition.target.partition("://")[2].partition("/")
+        self._keys = sink.definition.key
+        self._client: KafkaClient | None = None
+        self._position = 0
+
+    def begin(self, progress: SinkProgress) -> None:
+        """Connect, and learn from the broker how far the sink has come."""
+        options = self._secrets.values(f"sink {self._sink.name}", self._sink.options)
+        settings = {key.removeprefix(_OURS): one for key, one in options.items() if key.startswith(_OURS)}
+        self._client = KafkaClient(self._name, {**settings, "bootstrap.servers": self._servers})
+        self._client.connect(self._topic)
+        position = self._client.committed(self._topic)
+        if position is None:
+            self._refuse_forgotten(progress)
+            self._client.send(self._topic, [], progress.position)
+        self._position = progress.position if position is None else position
+
+    def _refuse_forgotten(self, progress: SinkProgress) -> None:
+        """A piece was begun, and its broker no longer knows whether it came to its end."""
+        if progress.pending is not None:
+            raise SeineError(
+                f"topic {self._topic} has forgotten how far sink {self._sink.name} has come",
+                hint=f"DROP SINK {self._sink.name}, look what is there, and create it again",
+            )
+
+    def write(self, piece: RecordPiece) -> None:
+        """Append the records of a piece, unless they are there."""
+        if self._position >= piece.end:
+            return
+        if self._position > piece.start:
+            raise SeineError(f"another process delivers for sink {self._sink.name}")
+        assert self._client is not None
+        self._client.send(self._topic, list(self._messages(piece)), piece.end)
+        self._position = piece.end
+
+    def _messages(self, piece: RecordPiece) -> Iterator[dict[str, bytes]]:
+        make = key_maker(self._keys) if self._keys else None
+        for query, lines in piece.portions:
+            name = query.encode()
+            for line in lines.splitlines():
+                yield {"value": line, "key": name if make is None else make(line)}
+
+    def close(self) -> None:
+        if self._client is not None:
+            self._client.close()
+            self._client = None
