@@ -16,6 +16,9 @@ from seine.cli.record_printer import RecordPrinter
 from seine.cli.show_trees import print_tree, write_trees
 from seine.demo import DESCRIPTIONS, FOLLOWED, write_demo, write_news, write_search_demo
 from seine.demo.news_sentence import sentence
+from seine.demo.nexmark.events import make_nexmark
+from seine.demo.nexmark.nexmark_files import QUERIES, write_nexmark
+from seine.demo.nexmark.nexmark_files import meaning as meaning_of
 from seine.document_templates.templates_of_plans import queries_by_template
 from seine.frontends.script.script import Script
 from seine.frontends.script.script_file import read_script
@@ -29,11 +32,13 @@ Run a bundled demonstration, all of it in one Spark pipeline. `fedwire`, the mai
 transfers with crime planted in them, and 29 standing alerts from simple selections to four-way self-joins.
 `search`: made-up feeds of films, people and news, and 30 standing keyword searches over them; a result is
 the way in which the words are connected. `feeds`: made-up news of 400 channels, and 10,000 subscriptions to
-what is posted again, answered or written about twice; four of them are followed. It prints the first records
-of each query as they are found, then a summary, and leaves everything in a folder to look at.
+what is posted again, answered or written about twice; four of them are followed. `nexmark`: made-up persons,
+auctions and bids with Nexmark's distributions, and its queries over them. It prints the first records of each
+query as they are found, then a summary, and leaves everything in a folder to look at.
 """
 _SHOWN = 2  # records of each alert that are printed as they are found
 _SENTENCES = 5  # records of each reader that are printed
+_NEXMARK_EVENTS = 50_000
 _TREES_PRINTED, _TREES_DRAWN = 1, 4  # of each search
 
 
@@ -48,8 +53,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "name",
         metavar="NAME",
         nargs="?",
-        choices=["fedwire", "search", "feeds"],
-        help="fedwire (the main one), search, feeds",
+        choices=["fedwire", "search", "feeds", "nexmark"],
+        help="fedwire (the main one), search, feeds, nexmark",
     )
     parser.add_argument(
         "--folder", metavar="DIR", help="where data, results and picture go (default: a new one)"
@@ -64,6 +69,8 @@ def command(arguments: argparse.Namespace) -> int:
         _show_searches(arguments, folder)
     elif arguments.name == "feeds":
         _show_news(arguments, folder)
+    elif arguments.name == "nexmark":
+        _show_nexmark(arguments, folder)
     else:
         _show_alerts(arguments, folder)
     return 0
@@ -111,6 +118,17 @@ def _show_news(arguments: argparse.Namespace, folder: Path) -> None:
     others = sum(count for name, count in printer.counts.items() if name not in FOLLOWED)
     print(f"{'all others':<20} {others:>8,}  {len(plans) - len(FOLLOWED):,} subscriptions")
     _summarise(statistics, "items", folder)
+
+
+def _show_nexmark(arguments: argparse.Namespace, folder: Path) -> None:
+    script = read_script(str(write_nexmark(folder, make_nexmark(_NEXMARK_EVENTS))))
+    print(f"{len(QUERIES)} queries of Nexmark over {_NEXMARK_EVENTS:,} made-up events; starting Spark ...")
+    printer = RecordPrinter(folder / "records.jsonl", _SHOWN, _print_alert)
+    statistics = _carry(script, printer, folder, arguments, batch_rows=10_000)
+    print(f"\n{'query':<6} {'records':>8}  what it asks")
+    for query in QUERIES:
+        print(f"{query:<6} {printer.counts[query]:>8,}  {meaning_of(query)}")
+    _summarise(statistics, "events", folder)
 
 
 def _print_sentence(record: dict[str, Any]) -> None:

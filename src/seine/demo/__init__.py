@@ -1,4 +1,4 @@
-"""The bundled demonstrations, of made-up data: alerts on transfers, searches of films, news subscriptions."""
+"""The bundled demonstrations, of made-up data: alerts on transfers, searches of films, news, auctions."""
 
 from seine.demo.alerts import DESCRIPTIONS, write_demo
 from seine.demo.film_searches import write_search_demo

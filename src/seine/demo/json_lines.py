@@ -35,7 +35,8 @@ def json_lines(batch: pa.RecordBatch) -> memoryview:
 
 def _values(column: pa.Array) -> pa.Array:
     if pa.types.is_timestamp(column.type):
-        instant = column.cast(pa.timestamp("s", tz="UTC"), safe=False).cast(pa.timestamp("s"))
+        unit = "ms" if column.type.unit == "ms" else "s"
+        instant = column.cast(pa.timestamp(unit, tz="UTC"), safe=False).cast(pa.timestamp(unit))
         written = pc.replace_substring(instant.cast(pa.string()), " ", "T")
         return pc.binary_join_element_wise('"', written, 'Z"', "")
     if pa.types.is_string(column.type):

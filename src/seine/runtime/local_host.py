@@ -61,5 +61,6 @@ class LocalHost:
         self.blobs.update(added)
         self._at_hand.update(state.fresh())
         for name in gone:
-            del self.blobs[name], self._at_hand[name]
+            del self.blobs[name]
+            self._at_hand.pop(name, None)  # a host that goes on for another one has nothing at hand
         return [row for row in mine if row[1] != stage] + produced

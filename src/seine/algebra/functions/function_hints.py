@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from seine.algebra.functions.mismatch import TypeMismatch
 
 _EVENT_TIME = (
-    "use the stream's timestamp column; to group by time, a function of it such as date_trunc('MINUTE', ts)"
+    "use the stream's timestamp column; to group by time, a window of it such as window(ts, '10 seconds')"
 )
 _CLOCK_FUNCTIONS = (
     *("current_date", "current_timestamp", "curdate", "now", "localtimestamp", "current_time"),
@@ -35,8 +35,16 @@ _MEANINGS = {
     "epoch_ms": "unix_millis(ts)",
     "to_char": "date_format(ts, 'yyyy-MM-dd')",
     "strftime": "date_format(ts, 'yyyy-MM-dd')",
-    "date_bin": "date_trunc('HOUR', ts), or timestamp_seconds(unix_seconds(ts) DIV 600 * 600)",
-    "time_bucket": "date_trunc('HOUR', ts), or timestamp_seconds(unix_seconds(ts) DIV 600 * 600)",
+    "date_bin": "window.start, of GROUP BY window(ts, '10 minutes'), or date_trunc('HOUR', ts)",
+    "time_bucket": "window.start, of GROUP BY window(ts, '10 minutes'), or date_trunc('HOUR', ts)",
+    **dict.fromkeys(("tumble_start", "tumble"), "window.start, of GROUP BY window(ts, '10 seconds')"),
+    "tumble_end": "window.end, of GROUP BY window(ts, '10 seconds')",
+    **dict.fromkeys(("hop_start", "hop"), "window.start, of GROUP BY window(ts, '10 seconds', '2 seconds')"),
+    "hop_end": "window.end, of GROUP BY window(ts, '10 seconds', '2 seconds')",
+    **dict.fromkeys(
+        ("session_start", "session"), "session_window.start, of GROUP BY session_window(ts, '10 seconds')"
+    ),
+    "session_end": "session_window.end, of GROUP BY session_window(ts, '10 seconds')",
     "strpos": "instr(text, part)",
     "index": "instr(text, part)",
     "truncate": "floor(x, digits) or ceil(x, digits)",

@@ -185,9 +185,9 @@ def _add_query(
 ) -> tuple[str, list[NamedExpression]]:
     _refuse_extras(node, {"this", "alias", "joins"}, context)
     alias = node.args.get("alias")
-    if alias is None or alias.this is None:
-        raise context.error(node, "a sub-query in FROM needs an alias", "write (SELECT ...) t")
-    return key_of(alias.this), _take_over(analyse(node.this, context), block, context, node)
+    nameless = f"({len(block.visible) + 1})"  # nobody can write that
+    name = nameless if alias is None or alias.this is None else key_of(alias.this)
+    return name, _take_over(analyse(node.this, context), block, context, node)
 
 
 def _take_over(
@@ -220,5 +220,8 @@ def _rename(
 
 def _refuse_extras(node: exp.Expr, known: set[str], context: Context) -> None:
     extras = [key for key, value in node.args.items() if value and key not in known]
+    if "version" in extras:
+        hint = "leave it out: a relation VALID FROM .. TO .. is as of the tuples that it is joined with"
+        raise context.error(node, "FOR SYSTEM_TIME AS OF is not supported", hint)
     if extras:
         raise context.error(node, f"{extras[0].strip('_').upper()} is not supported in FROM")

@@ -73,7 +73,7 @@ REFUSED = [
     ("SELECT a FROM r", 8, "needs a stream"),
     ("SELECT n FROM (SELECT COUNT(*) AS n FROM r) u, s", 23, "needs a stream"),
     ("SELECT 1 AS x", 8, "needs FROM"),
-    ("SELECT a FROM (SELECT a FROM s)", 23, "needs an alias"),
+    ("SELECT a FROM s FOR SYSTEM_TIME AS OF s.ts", 15, "FOR SYSTEM_TIME AS OF is not supported"),
     (
         "SELECT a FROM s GROUP BY CUBE (a, b, c, d, k, ts, a + 1, a + 2, a + 3)",
         32,

@@ -1,0 +1,163 @@
+"""Nexmark's events, made up: persons, auctions and bids as three tables in the order of their times.
+
+2% of the events are persons, 6% auctions, 92% bids. Half of the bids go to a hot auction, three in four
+come from a hot bidder, and three in four auctions are a hot seller's; prices are 100 * 10 ** (6 u) for an
+even u in [0, 1). The same seed makes the same events.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from seine.algebra.arrays import IntArray
+from seine.demo.nexmark.numbering import (
+    AUCTIONS,
+    PERIOD,
+    auction_numbers,
+    bid_numbers,
+    last_auction,
+    last_person,
+    person_numbers,
+)
+from seine.demo.nexmark.words import (
+    CITIES,
+    FIRST_NAMES,
+    LAST_NAMES,
+    STATES,
+    channels,
+    joined,
+    pick,
+    text,
+)
+
+FIRST_ID = 1_000  # of persons and of auctions
+_FIRST_CATEGORY, _CATEGORIES = 10, 5
+BEGIN = 1_784_073_580_000  # milliseconds: 2026-07-14 23:59:40 UTC, so that a day ends soon
+_ACTIVE_PERSONS, _OPEN_AUCTIONS = 1_000, 100
+_LEAD = 10  # so many persons and auctions that are still to come may be meant
+_HOT = 100  # one of so many persons or auctions is the hot one
+_EXTRA = {"person": 60, "auction": 200, "bid": 30}  # letters that make a record as large as Nexmark's
+
+
+@dataclass(frozen=True)
+class Nexmark:
+    """The three streams, each a table in the order of `date_time`."""
+
+    person: pa.Table
+    auction: pa.Table
+    bid: pa.Table
+
+    def tables(self) -> dict[str, pa.Table]:
+        """The tables by their names."""
+        return {"person": self.person, "auction": self.auction, "bid": self.bid}
+
+
+def make_nexmark(events: int, *, seed: int = 1, rate: int = 1_000) -> Nexmark:
+    """That many events, `rate` of them in a second of event time.
+
+    >>> made = make_nexmark(1_000)
+    >>> made.person.num_rows, made.auction.num_rows, made.bid.num_rows
+    (20, 60, 920)
+    """
+    random = np.random.default_rng(seed)
+    return Nexmark(
+        _persons(random, person_numbers(events), rate),
+        _auctions(random, auction_numbers(events), rate),
+        _bids(random, bid_numbers(events), rate),
+    )
+
+
+def _persons(random: np.random.Generator, numbers: IntArray, rate: int) -> pa.Table:
+    rows = len(numbers)
+    cards = random.integers(0, 10_000, (4, rows))
+    return pa.table(
+        {
+            "id": FIRST_ID + last_person(numbers),
+            "name": joined(pick(random, FIRST_NAMES, rows), pick(random, LAST_NAMES, rows), between=" "),
+            "email_address": joined(text(random, rows, 7), "@", text(random, rows, 5), ".com"),
+            "credit_card": joined(*[_four_digits(card) for card in cards], between=" "),
+            "city": pick(random, CITIES, rows),
+            "state": pick(random, STATES, rows),
+            "date_time": _times(numbers, rate),
+            "extra": text(random, rows, _EXTRA["person"]),
+        }
+    )
+
+
+def _auctions(random: np.random.Generator, numbers: IntArray, rate: int) -> pa.Table:
+    rows = len(numbers)
+    first = _prices(random, rows)
+    hot = (last_person(numbers) // _HOT) * _HOT
+    times = _times(numbers, rate)
+    return pa.table(
+        {
+            "id": FIRST_ID + last_auction(numbers),
+            "item_name": text(random, rows, 20),
+            "description": text(random, rows, 100),
+            "initial_bid": first,
+            "reserve": first + _prices(random, rows),
+            "date_time": times,
+            "expires": _ends(random, times, rate),
+            "seller": FIRST_ID + _hot_or_any(random, hot, 0.75, _any_person(random, numbers)),
+            "category": _FIRST_CATEGORY + random.integers(0, _CATEGORIES, rows),
+            "extra": text(random, rows, _EXTRA["auction"]),
+        }
+    )
+
+
+def _bids(random: np.random.Generator, numbers: IntArray, rate: int) -> pa.Table:
+    rows = len(numbers)
+    hot_auction = (last_auction(numbers) // _HOT) * _HOT
+    hot_bidder = (last_person(numbers) // _HOT) * _HOT + 1
+    channel, url = channels(random, rows)
+    return pa.table(
+        {
+            "auction": FIRST_ID + _hot_or_any(random, hot_auction, 0.5, _any_auction(random, numbers)),
+            "bidder": FIRST_ID + _hot_or_any(random, hot_bidder, 0.75, _any_person(random, numbers)),
+            "price": _prices(random, rows),
+            "channel": channel,
+            "url": url,
+            "date_time": _times(numbers, rate),
+            "extra": text(random, rows, _EXTRA["bid"]),
+        }
+    )
+
+
+def _times(numbers: IntArray, rate: int) -> pa.Array:
+    return pa.array(BEGIN + numbers * 1_000 // rate, pa.timestamp("ms"))
+
+
+def _ends(random: np.random.Generator, times: pa.Array, rate: int) -> pa.Array:
+    """When auctions expire: on average when as many others have begun as are open at once."""
+    horizon = _OPEN_AUCTIONS * PERIOD * 1_000 // (AUCTIONS * rate)
+    lengths = 1 + random.integers(0, max(2 * horizon, 1), len(times))
+    return pa.array(times.cast(pa.int64()).to_numpy() + lengths, pa.timestamp("ms"))
+
+
+def _prices(random: np.random.Generator, rows: int) -> IntArray:
+    return np.round(100 * 10 ** (6 * random.random(rows))).astype(np.int64)
+
+
+def _hot_or_any(random: np.random.Generator, hot: IntArray, share: float, other: IntArray) -> IntArray:
+    return np.where(random.random(len(hot)) < share, hot, other)
+
+
+def _any_person(random: np.random.Generator, numbers: IntArray) -> IntArray:
+    """One of the last persons, or one of the next few."""
+    persons = last_person(numbers) + 1
+    active = np.minimum(persons, _ACTIVE_PERSONS)
+    return persons - active + random.integers(0, active + _LEAD)
+
+
+def _any_auction(random: np.random.Generator, numbers: IntArray) -> IntArray:
+    """One of the auctions that are open, or one of the next few."""
+    last = last_auction(numbers)
+    first = np.maximum(last - _OPEN_AUCTIONS, 0)
+    return first + random.integers(0, last - first + 1 + _LEAD)
+
+
+def _four_digits(numbers: IntArray) -> pa.Array:
+    return pa.array(np.char.zfill(numbers.astype("U4"), 4))

@@ -1,0 +1,5 @@
+-- Log: every bid with its day and minute, by which a lake would be partitioned.
+CREATE QUERY q10 AS
+  SELECT auction, bidder, price, date_time, extra,
+    DATE_FORMAT(date_time, 'yyyy-MM-dd') AS dt, DATE_FORMAT(date_time, 'HH:mm') AS hm
+  FROM bid;

@@ -1,0 +1,4 @@
+-- Side input: bids with what a table says of them.
+CREATE QUERY q13 AS
+  SELECT b.auction, b.bidder, b.price, b.date_time, s.value
+  FROM bid b JOIN side_input s ON MOD(b.auction, 10000) = s.key;

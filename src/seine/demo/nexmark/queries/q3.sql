@@ -1,0 +1,5 @@
+-- Local items: who sells in particular states? A person may sell at any time after, so nothing bounds it.
+CREATE QUERY q3 WITH (unbounded = true) AS
+  SELECT p.name, p.city, p.state, a.id
+  FROM auction a INNER JOIN person p ON a.seller = p.id
+  WHERE a.category = 10 AND (p.state = 'OR' OR p.state = 'ID' OR p.state = 'CA');

@@ -1,0 +1,10 @@
+-- Average price of a category: of the winning bids of its auctions. It is over all of time, by category.
+CREATE QUERY q4 WITH (unbounded = true) AS
+  SELECT q.category, AVG(q.final) AS average
+  FROM (
+    SELECT MAX(b.price) AS final, a.category
+    FROM auction a, bid b
+    WHERE a.id = b.auction AND b.date_time BETWEEN a.date_time AND a.expires
+    GROUP BY a.id, a.category
+  ) q
+  GROUP BY q.category;

@@ -1,0 +1,1 @@
+"""Nexmark: every query against DuckDB, alone and together."""
