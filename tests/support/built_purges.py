@@ -16,6 +16,7 @@ from seine.network.network import Network
 from seine.operators.group.aggregate_node import AggregateNode
 from seine.operators.group.distinct_node import DistinctNode
 from seine.operators.group.except_node import ExceptNode
+from seine.operators.group.multiset_node import MultisetNode
 from seine.operators.join.derived_node import DerivedPunctuationsNode
 from seine.operators.join.join_node import JoinNode
 from seine.operators.join.time_bounds import reaches
@@ -39,11 +40,13 @@ def streams_freed_by_joins(network: Network, query: Query) -> dict[str, bool]:
 def groups_released(network: Network, query: Query) -> list[bool]:
     """For each node of groups or of rows of a set operator whether punctuations or clocks free them."""
     nodes = [node for node in network.beneath(query.name) if not isinstance(node, JoinNode | MultiJoinNode)]
-    kept = [node for node in nodes if isinstance(node, AggregateNode | DistinctNode | ExceptNode)]
+    kept = [
+        node for node in nodes if isinstance(node, AggregateNode | DistinctNode | ExceptNode | MultisetNode)
+    ]
     return [_releases_groups(node) for node in kept]
 
 
-def _releases_groups(node: AggregateNode | DistinctNode | ExceptNode) -> bool:
+def _releases_groups(node: AggregateNode | DistinctNode | ExceptNode | MultisetNode) -> bool:
     """Groups go if every stream beneath has a punctuation for them, or a time in their key passes."""
     if not node.releases:
         return False

@@ -16,13 +16,14 @@ from seine.algebra.plan import (
     Aggregate,
     AggregateCall,
     Distinct,
-    Except,
     Join,
     Lookup,
     Plan,
     Project,
     Scan,
     Select,
+    SetKind,
+    SetOperation,
     UnionAll,
     walk,
 )
@@ -92,9 +93,26 @@ def interpret(plan: Plan, data: Data) -> list[Row]:
             return list(dict.fromkeys(inputs[0]))
         case UnionAll():
             return [row for rows in inputs for row in rows]
-        case Except():
-            return [row for row in dict.fromkeys(inputs[0]) if row not in set(inputs[1])]
+        case SetOperation(_, _, kind):
+            counts = Counter(inputs[0]), Counter(inputs[1])
+            return [row for row, m in counts[0].items() for _ in range(_copies(kind, m, counts[1][row]))]
     raise TypeError(plan)
+
+
+def _copies(kind: SetKind, m: int, n: int) -> int:
+    """How often a set operation gives a row that is m times in its left and n times in its right input."""
+    match kind:
+        case SetKind.EXCEPT:
+            return int(n == 0)
+        case SetKind.EXCEPT_ALL:
+            return max(m - n, 0)
+        case SetKind.INTERSECT:
+            return int(n > 0)
+        case SetKind.INTERSECT_ALL:
+            return min(m, n)
+        case SetKind.SEMI:
+            return m if n else 0
+    return 0 if n else m
 
 
 def aggregate(plan: Aggregate, rows: list[Row]) -> list[Row]:
@@ -210,20 +228,36 @@ class RandomPlans:
         return self.plan(depth - 1) if depth and self.random.random() < 0.4 else self.random.choice(SOURCES)
 
     def plan(self, depth: int = 2) -> Plan:
-        kind = self.random.choice(("block", "block", "aggregate", "distinct", "union", "except"))
+        kind = self.random.choice(("block", "block", "aggregate", "distinct", "union", "except", "pairs"))
         if not depth or kind == "block":
             return self.block(depth)
         if kind == "aggregate":
             return self.grouped(depth)
         if kind == "distinct":
             return Distinct(self.plan(depth - 1))
+        if kind == "pairs":
+            return self.pairs(depth)
         branches = [self.project(self.plan(depth - 1), 2) for _ in range(2)]
         if self.random.random() < 0.25:
             branches = self.selections()
         if kind == "except":
-            return Except(*branches)
+            kinds = [kind for kind in SetKind if not kind.is_of_pairs]
+            return SetOperation(*branches, self.random.choice(kinds))
         union = UnionAll(tuple(branches))
         return Distinct(union) if self.random.random() < 0.5 else union
+
+    def pairs(self, depth: int) -> Plan:
+        """A semi or anti join, over what a join keeps of its left side."""
+        left, right = self.item(depth), self.item(depth - 1)
+        left = SOURCES[0] if isinstance(left, Lookup) else left
+        joined = Join(left, right)
+        predicate = self.predicate(len(joined.schema))
+        width = len(left.schema)
+        columns = tuple(Column(i, field.type) for i, field in enumerate(left.schema))
+        met = Project(Select(joined, predicate), columns, tuple(field.name for field in left.schema))
+        reads = tuple(sorted(index for index in predicate.columns if index < width))
+        kind = self.random.choice([SetKind.SEMI, SetKind.ANTI])
+        return self.project(SetOperation(left, met, kind, reads), 2)
 
     def selections(self) -> list[Project]:
         """Two selections from one stream, projected alike."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cached_property
 
 from seine.algebra import aggregates
@@ -238,15 +239,55 @@ class UnionAll(Plan):
         return self.branches
 
 
+class SetKind(StrEnum):
+    """How often a set operation gives a row that its left input has `m` times and its right `n` times."""
+
+    EXCEPT = "except"  # once if m > 0 and n = 0
+    EXCEPT_ALL = "except all"  # m - n times, if that is positive
+    INTERSECT = "intersect"  # once if m > 0 and n > 0
+    INTERSECT_ALL = "intersect all"  # min(m, n) times
+    SEMI = "semi"  # m times if n > 0
+    ANTI = "anti"  # m times if n = 0
+
+    @property
+    def is_set(self) -> bool:
+        """Whether no row is there twice, and only the sets of both inputs matter."""
+        return self in (SetKind.EXCEPT, SetKind.INTERSECT)
+
+    @property
+    def needs_right(self) -> bool:
+        """Whether rows are there only while the right input has equal ones."""
+        return self in (SetKind.INTERSECT, SetKind.INTERSECT_ALL, SetKind.SEMI)
+
+    @property
+    def counts_right(self) -> bool:
+        """Whether it matters how often a row is in the right input."""
+        return self in (SetKind.EXCEPT_ALL, SetKind.INTERSECT_ALL)
+
+    @property
+    def is_of_pairs(self) -> bool:
+        """Whether the right input has the rows of the left that are in pairs: a semi or anti join."""
+        return self in (SetKind.SEMI, SetKind.ANTI)
+
+
 @dataclass(frozen=True)
-class Except(Plan):
-    """Set difference: the distinct rows of the left that are not in the right; NULL equals NULL."""
+class SetOperation(Plan):
+    """Rows of the left, each as often as `kind` makes of its counts in both inputs; NULL equals NULL.
+
+    Law: what is given of a row is a function of its two counts, and nothing of a row that the left has not.
+    The right of a semi or anti join has a left row for each pair of a join that it is in, and `reads` are the
+    columns of it that decide which rows it meets: rows that are equal in these have the same partners.
+    """
 
     left: Plan
     right: Plan
+    kind: SetKind = SetKind.EXCEPT
+    reads: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         _check_same_types((self.left, self.right))
+        if self.reads and not self.kind.is_of_pairs:
+            raise ValueError("only a semi or anti join reads columns of its left input")
 
     @cached_property
     def schema(self) -> tuple[Field, ...]:

@@ -15,13 +15,13 @@ from seine.algebra.plan import (
     Aggregate,
     AggregateCall,
     Distinct,
-    Except,
     Join,
     Lookup,
     Plan,
     Project,
     Scan,
     Select,
+    SetOperation,
     UnionAll,
 )
 from seine.algebra.search_plan import SchemaGraph, Search
@@ -237,8 +237,10 @@ def _headline(plan: Plan) -> str:
             return "Aggregate " + _list(texts + [describe_aggregate(call, names) for call in calls], outputs)
         case Search():
             return _search_headline(plan)
-        case Distinct() | UnionAll() | Except():
+        case Distinct() | UnionAll():
             return type(plan).__name__
+        case SetOperation(_, _, kind):
+            return kind.title().replace(" ", "")
         case DocumentBlock(_, _, pattern):
             return f"DocumentBlock {print_pattern(pattern)}"
         case DocumentJoin():

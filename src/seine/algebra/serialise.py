@@ -15,13 +15,14 @@ from seine.algebra.plan import (
     Aggregate,
     AggregateCall,
     Distinct,
-    Except,
     Join,
     Lookup,
     Plan,
     Project,
     Scan,
     Select,
+    SetKind,
+    SetOperation,
     UnionAll,
 )
 from seine.algebra.schema_graphs import SchemaGraphs
@@ -69,8 +70,9 @@ def plan_from_json(form: JsonObject, graphs: SchemaGraphs | None = None) -> Plan
             return Distinct(inputs[0])
         case "unionall":
             return UnionAll(tuple(inputs))
-        case "except":
-            return Except(inputs[0], inputs[1])
+        case "except" | "setoperation":  # the former in catalogs from before there were others
+            kind = SetKind(form.get("kind", SetKind.EXCEPT))
+            return SetOperation(inputs[0], inputs[1], kind, tuple(form.get("reads", ())))
     documents = document_plan_from_json(form, inputs)
     if documents is not None:
         return documents
@@ -93,6 +95,8 @@ def _fields_of_node_to_json(plan: Plan) -> JsonObject:
         case Aggregate(_, keys, calls, names):
             forms = [_call_to_json(call) for call in calls]
             return {"keys": [to_json(key) for key in keys], "calls": forms, "names": list(names)}
+        case SetOperation(_, _, kind, reads):
+            return {} if kind is SetKind.EXCEPT else {"kind": kind.value, "reads": list(reads)}
     return document_fields_to_json(plan) or {}
 
 

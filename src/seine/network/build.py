@@ -16,7 +16,16 @@ from seine.algebra.event_windows import UNTIL, session_of
 from seine.algebra.expressions import Call, Column, Expression, Literal
 from seine.algebra.functions import resolve_call
 from seine.algebra.memory_limit import star_limit
-from seine.algebra.plan import Aggregate, Distinct, Except, Lookup, Plan, Query, Scan, UnionAll
+from seine.algebra.plan import (
+    Aggregate,
+    Distinct,
+    Lookup,
+    Plan,
+    Query,
+    Scan,
+    SetOperation,
+    UnionAll,
+)
 from seine.algebra.search_plan import Search
 from seine.algebra.types import BIGINT
 from seine.graph.claims import Claim
@@ -34,7 +43,8 @@ from seine.network.groups.group_purging import release
 from seine.network.groups.kin_groups import KinGroups
 from seine.network.groups.pipeline_breakers import BreakerRows, PipelineBreakers
 from seine.network.groups.session_placing import place_session_groups
-from seine.network.groups.set_operands import in_canonical_order, rows_as_set, with_ordered_columns
+from seine.network.groups.set_operands import rows_as_set
+from seine.network.groups.set_placing import SetPlacer
 from seine.network.groups.vertical_expansion import Place, Regrouping, RegroupLimits, WantedGrouping
 from seine.network.joins.block_placing import BlockItems, BlockPlacer, TagCondition
 from seine.network.joins.heard_joins import HeardJoins
@@ -52,8 +62,6 @@ from seine.network.searches.search_scopes import SearchScopes
 from seine.network.site.node_memo import NodeMemo
 from seine.network.site.placing import UNPLACED, BlockRows, Placer, port_of
 from seine.operators.group.changelog_node import ChangelogNode
-from seine.operators.group.distinct_node import DistinctNode
-from seine.operators.group.except_node import ExceptNode
 from seine.operators.match.deliver_node import DeliverNode, deliver_signature
 from seine.operators.step.record_form import Form
 from seine.optimizer.block import Block, Blocks, block_of
@@ -97,6 +105,7 @@ class Builder:
         self.regrouping = Regrouping(grouping, limits, estimates)
         self._prefilters = Prefilters(self._placer, strategy, estimates)
         self._breakers = PipelineBreakers(grouping, self.regrouping, strategy.panes, kin)
+        self._sets = SetPlacer(self._breakers, self._rows)
         self._heard = HeardJoins(self._placer)
         self._memory = star_limit(query)
         self._placed = BlockPlacer(
@@ -209,21 +218,17 @@ class Builder:
         return self._breakers.set_operator(ChangelogNode, [self._block(block)])
 
     def _breaker(self, plan: Plan, alone: bool = True) -> BreakerRows:
-        if isinstance(plan, Aggregate | Distinct | Except):
+        if isinstance(plan, Aggregate | Distinct | SetOperation):
             self._heard.ask(self._groupings(plan))
         match plan:
             case Aggregate():
                 return self._released(plan, self._aggregate(plan, self._rows(plan.input), alone))
             case Distinct(input):
                 return self._released(plan, self._distinct(input, alone))
-            case Except(left, right):
-                operands, columns = with_ordered_columns([self._branches(left), self._branches(right)])
-                sides = [self._merged(in_canonical_order(rows)) for rows in operands]
-                placed = self._breakers.set_operator(ExceptNode, sides)
-                return self._released(plan, placed.with_columns(columns))
-            case UnionAll(branches):
-                (rows,), columns = with_ordered_columns([[*map(self._rows, branches)]])
-                return self._breakers.merge(in_canonical_order(rows)).with_columns(columns)
+            case SetOperation():
+                return self._released(plan, self._sets.operation(plan))
+            case UnionAll():
+                return self._sets.union_all(plan)
             case Search():
                 assert self._scopes is not None
                 trees = place_search(self._placer, self._scopes, plan, self._birth_epoch)
@@ -232,9 +237,9 @@ class Builder:
 
     def _distinct(self, plan: Plan, alone: bool) -> BreakerRows:
         """The distinct rows of a plan: groups without functions, or a union of two and more branches."""
-        rows = self._branches(plan)
+        rows = self._sets.branches(plan)
         if len(rows) > 1:
-            return self._union(rows)
+            return self._sets.union(rows)
         if (breaker := rows_as_set(rows[0])) is not None:
             return breaker
         columns = tuple(Column(i, field.type) for i, field in enumerate(plan.schema))
@@ -249,22 +254,6 @@ class Builder:
         if any(session_of(key) is not None for key in plan.keys):
             return place_session_groups(self._breakers, plan, rows, expandable=expandable, lasting=lasting)
         return self._breakers.aggregate(plan, rows, expandable=expandable, lasting=lasting, final=final)
-
-    def _union(self, branches: list[BlockRows]) -> BreakerRows:
-        """The distinct rows of several branches."""
-        (rows,), columns = with_ordered_columns([branches])
-        return self._breakers.set_operator(DistinctNode, in_canonical_order(rows)).with_columns(columns)
-
-    def _merged(self, rows: list[BlockRows]) -> BlockRows:
-        """The rows of an operand of which only the set matters."""
-        if len(rows) == 1:
-            return rows[0]
-        return _rows_of(self._breakers.merge(rows))
-
-    def _branches(self, plan: Plan) -> list[BlockRows]:
-        """The rows of which a set is made, each once."""
-        branches = plan.branches if isinstance(plan, UnionAll) else (plan,)
-        return [*dict.fromkeys(map(self._rows, branches))]
 
     def _released(self, plan: Plan, breaker: BreakerRows) -> BreakerRows:
         """A pipeline breaker, freed by punctuations where they can free its groups."""
@@ -290,8 +279,8 @@ class Builder:
             grouped = self._aggregate(more, self._rows(more.input), False, final=more is not plan)
             breaker = self._released(plan, grouped)
         elif isinstance(plan, Distinct):
-            branches = self._branches(plan.input)
-            breaker = self._released(plan, self._union(branches))
+            branches = self._sets.branches(plan.input)
+            breaker = self._released(plan, self._sets.union(branches))
         else:
             breaker = self._breaker(plan)
         return place_final(self._placer, self._streams, breaker, groupings, self._heard)

@@ -14,6 +14,7 @@ from seine.operators.group.distinct_node import DistinctNode
 from seine.operators.group.except_node import ExceptNode
 from seine.operators.group.final_node import FinalNode
 from seine.operators.group.merge_node import MergeNode
+from seine.operators.group.multiset_node import MultisetNode
 from seine.operators.group.pane_fan_node import PaneFanNode
 from seine.operators.group.regroup_node import RegroupNode
 from seine.operators.group.session_node import SessionNode
@@ -53,6 +54,7 @@ KINDS = NodeKinds(
     SessionNode,
     DistinctNode,
     ExceptNode,
+    MultisetNode,
     ChangelogNode,
     FinalNode,
     SettledNode,

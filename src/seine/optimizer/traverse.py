@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from seine.algebra.document_plan import with_document_inputs
 from seine.algebra.expressions import Column, Expression, walk
-from seine.algebra.plan import Aggregate, Distinct, Except, Join, Plan, Project, Select, UnionAll
+from seine.algebra.plan import Aggregate, Distinct, Join, Plan, Project, Select, SetOperation, UnionAll
 
 
 def with_inputs(plan: Plan, inputs: tuple[Plan, ...]) -> Plan:
@@ -17,7 +17,7 @@ def with_inputs(plan: Plan, inputs: tuple[Plan, ...]) -> Plan:
     match plan:
         case Select() | Project() | Aggregate() | Distinct():
             return replace(plan, input=inputs[0])
-        case Join() | Except():
+        case Join() | SetOperation():
             return replace(plan, left=inputs[0], right=inputs[1])
         case UnionAll():
             return UnionAll(inputs)

@@ -18,7 +18,7 @@ from itertools import accumulate, pairwise
 
 from seine.algebra.document_plan import DocumentQuery
 from seine.algebra.expressions import Expression, columns_of, renumber, substitute
-from seine.algebra.plan import Aggregate, AggregateCall, Distinct, Except, Lookup, Plan, Scan, UnionAll
+from seine.algebra.plan import Aggregate, AggregateCall, Distinct, Lookup, Plan, Scan, SetOperation, UnionAll
 from seine.algebra.search_plan import Search
 from seine.catalog.index import Placement, Topology, grouping, set_operation
 from seine.catalog.index.clauses import set_id, topology_id
@@ -96,8 +96,8 @@ class _Entering:
                 return self._set("union", branches)
             case Distinct(input):
                 return self._set("union", [input])
-            case Except(left, right):
-                return self._set("except", [left, right])
+            case SetOperation(left, right, kind):
+                return self._set(kind.value, [left, right])
             case UnionAll(branches):
                 return self._set("union_all", branches)
         return self.rows(item).named()  # a projection that has to stay
@@ -115,7 +115,7 @@ class _Entering:
     def _set(self, kind: str, inputs: Iterable[Plan]) -> str:
         names = [self.rows(each).named() for each in inputs]
         self.placements.append(set_operation(self.query, kind, names))
-        return _called(kind, *(names if kind == "except" else sorted(names)))
+        return _called(kind, *(sorted(names) if kind.startswith("union") else names))
 
 
 def _function(call: AggregateCall) -> str:

@@ -11,12 +11,12 @@ from seine.algebra.plan import (
     Aggregate,
     AggregateCall,
     Distinct,
-    Except,
     Join,
     Plan,
     Project,
     Scan,
     Select,
+    SetOperation,
     UnionAll,
 )
 from seine.algebra.plan import walk as walk_plan
@@ -152,7 +152,7 @@ def test_order_joins_reaches_streams_through_relations() -> None:
 def test_simplify_unions() -> None:
     nested = Distinct(UnionAll((Distinct(UnionAll((a, b))), c)))
     assert simplify_unions(nested) == Distinct(UnionAll((a, b, c)))
-    assert simplify_unions(Except(Distinct(a), Distinct(b))) == Except(a, b)
+    assert simplify_unions(SetOperation(Distinct(a), Distinct(b))) == SetOperation(a, b)
     assert simplify_unions(UnionAll((Distinct(a), b))) == UnionAll((Distinct(a), b))
 
 

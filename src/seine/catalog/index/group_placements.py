@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from seine.algebra.expressions import Expression, Literal
+from seine.algebra.plan import SetKind
 from seine.algebra.types import STRING
 from seine.catalog.index.clauses import set_id, topology_id
 from seine.catalog.index.ordered_keys import term_text
@@ -34,10 +35,11 @@ def grouping(query: str, over: Topology, predicates: PredicateSet, keys: Iterabl
 
 
 def set_operation(query: str, kind: str, inputs: Sequence[str]) -> Placement:
-    """The placement of a union of inputs, or of the difference of the first input and the others."""
-    if kind not in ("union_all", "union", "except"):
+    """The placement of a union of inputs, or of an operation on the first input and the others."""
+    unions = ("union_all", "union")
+    if kind not in (*unions, *SetKind):
         raise ValueError(f"there is no set operator {kind!r}")
-    first = inputs[:1] if kind == "except" else ()
+    first = () if kind in unions else inputs[:1]
     rest = [Literal(name, STRING) for name in inputs[len(first) :]]
     return Placement(query, Topology(kind, tuple(first)), _set_of(rest, "input"), "set")
 

@@ -5,12 +5,17 @@ This is required of queries with a memory limit, and of those that join streams 
 
 from __future__ import annotations
 
-from seine.algebra.plan import Aggregate, Distinct, Except, Lookup, Query, Scan, UnionAll, walk
+from seine.algebra.plan import Aggregate, Distinct, Lookup, Query, Scan, SetOperation, UnionAll, walk
 from seine.errors import ScriptError
 from seine.frontends.text.cursor import Cursor, Name
 from seine.frontends.text.lexer import Token
 
-_NON_MONOTONE = {Aggregate: "aggregates", Distinct: "DISTINCT", UnionAll: "UNION", Except: "EXCEPT"}
+_NON_MONOTONE = {
+    Aggregate: "aggregates",
+    Distinct: "DISTINCT",
+    UnionAll: "UNION",
+    SetOperation: "EXCEPT, INTERSECT, semi or anti joins",
+}
 
 
 def refuse_misplaced_limit(cursor: Cursor, query: Query, at: Token) -> None:

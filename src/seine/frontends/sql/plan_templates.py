@@ -9,7 +9,7 @@ are not plain, wrong or large are left to `parse_select`, and so are all errors.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
@@ -24,7 +24,7 @@ from seine.algebra.expressions import (
     intern_expression,
     substitute,
 )
-from seine.algebra.plan import Aggregate, Distinct, Except, Join, Plan, Project, Select, UnionAll, walk
+from seine.algebra.plan import Aggregate, Distinct, Join, Plan, Project, Select, SetOperation, UnionAll, walk
 from seine.algebra.types import BOOLEAN
 from seine.errors import SeineError
 from seine.frontends.sql.bind_expressions import ExpressionBinder
@@ -213,8 +213,8 @@ def _filled(plan: Plan, given: Mapping[str, list[Expression]]) -> Plan:
             return Distinct(_filled(input, given))
         case Join(left, right, on):
             return Join(_filled(left, given), _filled(right, given), on)
-        case Except(left, right):
-            return Except(_filled(left, given), _filled(right, given))
+        case SetOperation(left, right):
+            return replace(plan, left=_filled(left, given), right=_filled(right, given))
         case UnionAll(branches):
             return UnionAll(tuple(_filled(branch, given) for branch in branches))
     return plan

@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from seine.algebra.expressions import Column
 from seine.algebra.functions import TypeMismatch, common_type, resolve_cast
-from seine.algebra.plan import Distinct, Except, Plan, Project, UnionAll
+from seine.algebra.plan import Distinct, Plan, Project, SetOperation, UnionAll
 from seine.algebra.types import Type
 from seine.frontends.sql.block_plan import Projection
 from seine.frontends.sql.context import CommonTable, Context
@@ -58,7 +58,7 @@ def _set_operation(node: exp.SetOperation, context: Context) -> Plan:
     if isinstance(node, exp.Except):
         if not node.args.get("distinct"):
             raise context.error(node.expression, "EXCEPT ALL is not supported", "write EXCEPT")
-        return Except(left, right)
+        return SetOperation(left, right)
     branches = left.branches if isinstance(left, UnionAll) else (left,)
     union = UnionAll((*branches, right))
     return Distinct(union) if node.args.get("distinct") else union

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from seine.algebra.plan import Aggregate, Distinct, Except, Plan, Project, Select, UnionAll
+from seine.algebra.plan import Aggregate, Distinct, Plan, Project, Select, SetOperation, UnionAll
 from seine.frontends.sql.scope import key_of
 
 
@@ -43,6 +43,6 @@ def _renamed(plan: Plan, names: tuple[str, ...]) -> Plan:
             return replace(plan, input=_renamed(plan.input, names))
         case UnionAll():
             return replace(plan, branches=(_renamed(plan.branches[0], names), *plan.branches[1:]))
-        case Except():
+        case SetOperation():
             return replace(plan, left=_renamed(plan.left, names))
     return plan

@@ -30,6 +30,7 @@ from seine.operators.group.distinct_node import DistinctNode
 from seine.operators.group.except_node import ExceptNode
 from seine.operators.group.having_count import least_rows
 from seine.operators.group.merge_node import MergeNode
+from seine.operators.group.multiset_node import MultisetNode
 from seine.operators.group.regroup_node import RegroupNode
 from seine.operators.match.deliver_node import DeliverNode
 from seine.operators.match.fan_node import FanNode
@@ -38,7 +39,7 @@ from seine.operators.stream.resolve_node import ResolveNode
 from seine.operators.stream.source_node import SourceNode
 
 _ARRIVAL, _TAG = "arrival", "tag"
-_MOVABLE = (AggregateNode, DistinctNode, ExceptNode, ChangelogNode)
+_MOVABLE = (AggregateNode, DistinctNode, ExceptNode, MultisetNode, ChangelogNode)
 
 
 def delivered_place(site: NodeMemo, claims: Sequence[Claim]) -> Place | None:

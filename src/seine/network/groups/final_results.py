@@ -15,12 +15,12 @@ from seine.algebra.plan import (
     Aggregate,
     AggregateCall,
     Distinct,
-    Except,
     Lookup,
     Plan,
     Project,
     Scan,
     Select,
+    SetOperation,
     UnionAll,
 )
 from seine.errors import SeineError
@@ -52,7 +52,7 @@ def grouped_item(block: Block) -> Plan | None:
     if block.is_of_tables:
         _refuse_deletable(block)
     item = block.items[0]
-    return item if len(block.items) == 1 and isinstance(item, Aggregate | Distinct | Except) else None
+    return item if len(block.items) == 1 and isinstance(item, Aggregate | Distinct | SetOperation) else None
 
 
 def united_groups(block: Block, block_of: BlockOf) -> list[Block]:
@@ -150,7 +150,7 @@ def _session_times(finality: Finality, breaker: BreakerRows) -> list[FinalTime]:
 
 def refuse_expiring(plan: Plan, groupings: Sequence[GroupedBlock]) -> None:
     """A row of EXCEPT that ends may have been taken away or have expired: the two are not told apart."""
-    if isinstance(plan, Except) and not all(grouping.settles for grouping in groupings):
+    if isinstance(plan, SetOperation) and not all(grouping.settles for grouping in groupings):
         raise SeineError(
             "emit = 'final' of EXCEPT over streams with windows or deletions is not available",
             hint="read streams without a WINDOW that are not RETRACTABLE",
@@ -194,7 +194,8 @@ def place_final(
         clocks=(*final_times(finality), *_session_times(finality, breaker)),
         arrival=arrival,
         paned=isinstance(node, AggregateNode) and node.flushes,
-        retracts=node.kind == "except" or not all(grouping.block.is_of_tables for grouping in groupings),
+        retracts=node.kind in ("except", "multiset")
+        or not all(grouping.block.is_of_tables for grouping in groupings),
         **common,
     )
     identity = candidate.signature(placer.site)

@@ -18,6 +18,7 @@ from seine.network.site.placing import Placer
 from seine.operators.group.aggregate_node import AggregateNode
 from seine.operators.group.distinct_node import DistinctNode
 from seine.operators.group.except_node import ExceptNode
+from seine.operators.group.multiset_node import MultisetNode
 from seine.operators.group.release_rules import Releases
 from seine.operators.join.final_time import FinalTime
 from seine.operators.join.purge_rule import PurgeRule
@@ -33,7 +34,7 @@ def release(
 ) -> BreakerRows:
     """Connect a pipeline breaker that has not run with the punctuations and clocks that free its groups."""
     node = placer.site.nodes[breaker.node.id]
-    assert isinstance(node, AggregateNode | DistinctNode | ExceptNode)
+    assert isinstance(node, AggregateNode | DistinctNode | ExceptNode | MultisetNode)
     claim_punctuations(placer, [below for below in node.inputs if placer.site.nodes[below].is_punctuation])
     freeing = freeing_of(groupings)
     if node.releases or breaker.tag is None or not freeing or not placer.site.is_new(node.id):

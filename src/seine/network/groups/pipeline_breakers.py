@@ -16,7 +16,7 @@ from itertools import count
 
 from seine.algebra.event_windows import windows_of
 from seine.algebra.expressions import Call, Column, Expression, Literal, substitute
-from seine.algebra.plan import Aggregate, AggregateCall, Scan, walk
+from seine.algebra.plan import Aggregate, AggregateCall, Scan, SetKind, walk
 from seine.algebra.search_plan import Top
 from seine.algebra.types import BIGINT, BOOLEAN, Type
 from seine.graph.node import Node, Port
@@ -35,6 +35,7 @@ from seine.operators.group.changelog_node import ChangelogNode
 from seine.operators.group.distinct_node import DistinctNode
 from seine.operators.group.except_node import ExceptNode
 from seine.operators.group.merge_node import MergeNode
+from seine.operators.group.multiset_node import MultisetNode
 from seine.operators.group.session_node import SessionNode
 from seine.operators.group.settled_node import SettledNode
 from seine.operators.join.final_time import FinalTime
@@ -46,6 +47,7 @@ from seine.safety.states.final_groups import Clocks
 SetNode = (
     DistinctNode
     | ExceptNode
+    | MultisetNode
     | MergeNode
     | ChangelogNode
     | SessionNode
@@ -240,6 +242,15 @@ class PipelineBreakers:
 
         def candidate(ports: tuple[Port, ...], streams: Iterable[str], stage: int) -> SetNode:
             return cls(ports=ports, **self._placer.common(ports[0].types, streams, streams, 1, stage + 1))
+
+        return self._placed_breaker(inputs, columns_of_types, candidate)
+
+    def multiset(self, rule: SetKind, inputs: Sequence[BlockRows]) -> BreakerRows:
+        """Rows of the first input as often as a rule makes of their counts in both."""
+
+        def candidate(ports: tuple[Port, ...], streams: Iterable[str], stage: int) -> SetNode:
+            common = self._placer.common(ports[0].types, streams, streams, 1, stage + 1)
+            return MultisetNode(ports=ports, rule=rule.value, **common)
 
         return self._placed_breaker(inputs, columns_of_types, candidate)
 

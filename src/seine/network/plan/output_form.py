@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from seine.algebra.plan import Aggregate, Distinct, Except, Query, Scan, UnionAll, walk
+from seine.algebra.plan import Aggregate, Distinct, Query, Scan, SetOperation, UnionAll, walk
 from seine.algebra.search_plan import Search
 from seine.errors import SeineError
 
@@ -28,7 +28,9 @@ def form_of(query: Query) -> RecordForm:
     if isinstance(query.plan, Search):
         changelog = query.plan.is_changelog
     else:
-        changelog = any(isinstance(p, Aggregate | Distinct | UnionAll | Except) for p in walk(query.plan))
+        changelog = any(
+            isinstance(p, Aggregate | Distinct | UnionAll | SetOperation) for p in walk(query.plan)
+        )
     importance = str(query.option("importance", "min"))
     return RecordForm(names, changelog, _domain(query), limit_of(query), importance)
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from seine.operators.group.copies import Copies
 from seine.operators.group.group_release import Releasing
 from seine.operators.group.grouped import Grouped
 from seine.operators.state.event_queue import EventColumns, EventTimes
@@ -27,6 +28,7 @@ from seine.rows.grouping import normalise
 if TYPE_CHECKING:
     from seine.operators.group.distinct_node import DistinctNode
     from seine.operators.group.except_node import ExceptNode
+    from seine.operators.group.multiset_node import MultisetNode
 
 
 class DistinctOperator:
@@ -34,15 +36,19 @@ class DistinctOperator:
 
     _second = False
 
-    def __init__(self, node: DistinctNode | ExceptNode, buckets: int = 1) -> None:
+    def __init__(self, node: DistinctNode | ExceptNode | MultisetNode, buckets: int = 1) -> None:
         self._streams = node.streams
         self._width = len(node.types)
         releases = node.releases
         self._inputs = len(node.ports) - (len(releases.purges) if releases else 0)
         punctuations = node.ports[self._inputs :]
         self._releasing = Releasing(node.ports[0], punctuations, releases, buckets) if releases else None
-        sleeps = self._second and not releases
-        self._grouped = Grouped([t.arrow() for t in node.types], [], [], self._second, sleeps=sleeps)
+        self._grouped = self._rows_by_value(node)
+
+    def _rows_by_value(self, node: DistinctNode | ExceptNode | MultisetNode) -> Grouped | Copies:
+        """What is kept of each row, and what is emitted of it."""
+        sleeps = self._second and not node.releases
+        return Grouped([t.arrow() for t in node.types], [], [], self._second, sleeps=sleeps)
 
     def step(
         self, inputs: list[list[Delta]], clock: Clock, store: Store

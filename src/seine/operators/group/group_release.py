@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 from seine.algebra.arrays import AnyArray
 from seine.algebra.expressions import Column
 from seine.graph.node import Port
+from seine.operators.group.copies import Copies
 from seine.operators.group.grouped import Grouped
 from seine.operators.group.release_rules import Releases
 from seine.operators.join.final_time import passed
@@ -58,7 +59,7 @@ class Releasing:
         clock: Clock,
         streams: Collection[str],
         store: Store,
-        grouped: Grouped,
+        grouped: Grouped | Copies,
     ) -> None:
         """Take punctuations in, and free what is finished, if it is time; `arrived` rows of streams came."""
         progress = clock.progress(streams)

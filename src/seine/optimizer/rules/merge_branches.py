@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from seine.algebra.expressions import Call, Expression, conjunction
-from seine.algebra.plan import Distinct, Except, Plan, Project, Scan, Select, UnionAll
+from seine.algebra.plan import Distinct, Plan, Project, Scan, Select, SetOperation, UnionAll
 from seine.algebra.types import BOOLEAN
 from seine.optimizer.block import Block, take_apart
 from seine.optimizer.canonical.canonicalise import canonicalise
@@ -29,8 +30,8 @@ def _merged(plan: Plan) -> Plan:
     match plan:
         case Distinct(UnionAll(branches)):
             return Distinct(_union(branches))
-        case Except(left, right):
-            return Except(_side(left), _side(right))
+        case SetOperation(left, right, kind) if not kind.counts_right:
+            return replace(plan, left=_side(left) if kind.is_set else left, right=_side(right))
     return plan
 
 

@@ -9,12 +9,12 @@ from seine.algebra.expressions import Column, Expression, columns_of, shift_colu
 from seine.algebra.plan import (
     Aggregate,
     Distinct,
-    Except,
     Join,
     Lookup,
     Plan,
     Project,
     Select,
+    SetOperation,
     UnionAll,
 )
 from seine.optimizer.traverse import with_inputs
@@ -59,7 +59,9 @@ def _prune(plan: Plan, needed: list[int]) -> tuple[Plan, PositionMap]:
             return _prune_aggregate(plan, needed)
         case UnionAll(branches):
             return UnionAll(tuple(_narrow(branch, needed) for branch in branches)), _positions(needed)
-        case Distinct() | Except():
+        case SetOperation(_, _, kind) if kind.is_of_pairs:
+            return _prune_pairs(plan, needed)
+        case Distinct() | SetOperation():
             whole = range(len(plan.schema))
             return with_inputs(plan, tuple(_narrow(child, whole) for child in plan.inputs)), _positions(whole)
     return plan, _positions(range(len(plan.schema)))
@@ -84,6 +86,14 @@ def _prune_join(plan: Join, needed: list[int]) -> tuple[Plan, PositionMap]:
     mapping = _positions(kept)
     predicate = None if plan.predicate is None else _move(plan.predicate, mapping)
     return Join(_narrow(plan.left, left_read), _narrow(plan.right, right_read), predicate), mapping
+
+
+def _prune_pairs(plan: SetOperation, needed: list[int]) -> tuple[Plan, PositionMap]:
+    """Of a semi or anti join the columns that decide which rows it meets stay too."""
+    kept = sorted({*needed, *plan.reads})
+    mapping = _positions(kept)
+    left, right = (_narrow(side, kept) for side in plan.inputs)
+    return SetOperation(left, right, plan.kind, tuple(mapping[index] for index in plan.reads)), mapping
 
 
 def _prune_aggregate(plan: Aggregate, needed: list[int]) -> tuple[Plan, PositionMap]:

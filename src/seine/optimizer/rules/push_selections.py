@@ -11,7 +11,17 @@ from seine.algebra.expressions import (
     shift_columns,
     substitute,
 )
-from seine.algebra.plan import Aggregate, Distinct, Except, Join, Lookup, Plan, Project, Select, UnionAll
+from seine.algebra.plan import (
+    Aggregate,
+    Distinct,
+    Join,
+    Lookup,
+    Plan,
+    Project,
+    Select,
+    SetOperation,
+    UnionAll,
+)
 from seine.optimizer.traverse import stays_small, with_inputs
 
 
@@ -38,7 +48,7 @@ def _push(plan: Plan, parts: list[Expression]) -> Plan:
             return _push_below_join(plan, parts)
         case Aggregate():
             return _push_below_aggregate(plan, parts)
-        case UnionAll() | Distinct() | Except():
+        case UnionAll() | Distinct() | SetOperation():
             return with_inputs(plan, tuple(_push(child, parts) for child in plan.inputs))
     return _select(plan, parts)
 

@@ -1,11 +1,12 @@
-"""Rule: restrict what EXCEPT takes away to rows that its first operand can have."""
+"""Rule: restrict the second operand of a set operation to rows that the first can have."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from seine.algebra.expressions import Column, Expression, conjunction, shift_columns, substitute
-from seine.algebra.plan import Except, Plan, Select, UnionAll
+from seine.algebra.plan import Plan, Select, SetOperation, UnionAll
 from seine.optimizer.block import take_apart
 from seine.optimizer.canonical.atoms import PredicateSet
 from seine.optimizer.canonical.canonicalise import canonicalise, conjoin
@@ -15,7 +16,7 @@ from seine.optimizer.traverse import rebuild
 
 
 def restrict_subtrahends(plan: Plan) -> Plan:
-    """Ask of the rows taken away what holds of all rows from which they are taken.
+    """Ask of the second operand, the rows that EXCEPT takes away, what holds of all rows of the first.
 
     before: Except(Project(Select(a, id > 3), [id]), Project(b, [id]))
     after:  Except(Project(Select(a, id > 3), [id]), Project(Select(b, id > 3), [id]))
@@ -24,10 +25,10 @@ def restrict_subtrahends(plan: Plan) -> Plan:
 
 
 def _restricted(plan: Plan) -> Plan:
-    if not isinstance(plan, Except):
+    if not isinstance(plan, SetOperation):
         return plan
     known = [*_common(plan.left)]
-    return Except(plan.left, _branchwise(plan.right, known)) if known else plan
+    return replace(plan, right=_branchwise(plan.right, known)) if known else plan
 
 
 def _common(left: Plan) -> Iterator[Expression]:

@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TypeGuard
 
 from seine.algebra.expressions import Column
-from seine.algebra.plan import Aggregate, AggregateCall, Distinct, Except, Plan, Project, Scan, UnionAll
+from seine.algebra.plan import (
+    Aggregate,
+    AggregateCall,
+    Distinct,
+    Plan,
+    Project,
+    Scan,
+    SetKind,
+    SetOperation,
+    UnionAll,
+)
 from seine.optimizer.traverse import rebuild
 
 _IGNORE_REPEATS = ("min", "max", "bool_and", "bool_or")  # functions of the set of their values
@@ -37,8 +48,11 @@ def _simplify(plan: Plan) -> Plan:
             return UnionAll(tuple(leaf for branch in branches for leaf in _branches(branch)))
         case Distinct(input):
             return _distinct(_bag(input))
-        case Except(left, right):
-            return _except(_bag(left), _bag(right))
+        case SetOperation(left, right, kind) if kind.is_set:
+            sides = _bag(left), _bag(right)
+            return _except(*sides) if kind is SetKind.EXCEPT else SetOperation(*sides, kind)
+        case SetOperation(_, right, kind) if not kind.counts_right:
+            return replace(plan, right=_bag(right))
         case Aggregate(input, _, calls) if calls and all(map(_ignores_repeats, calls)):
             return replace(plan, input=_bag(input))
     return plan
@@ -46,20 +60,24 @@ def _simplify(plan: Plan) -> Plan:
 
 def _distinct(rows: Plan) -> Plan:
     """The distinct rows of a plan; a difference has no others."""
-    if isinstance(rows, Except):
+    if isinstance(rows, SetOperation) and rows.kind.is_set:
         return rows
     branches = _branches(rows)
-    right = branches[0].right if isinstance(branches[0], Except) else None
-    if right is not None and all(isinstance(b, Except) and _is_same(b.right, right) for b in branches):
-        lefts = [leaf for b in branches if isinstance(b, Except) for leaf in _branches(b.left)]
-        return _except(UnionAll(tuple(lefts)), right)
+    differences = [branch for branch in branches if _is_difference(branch)]
+    right = differences[0].right if len(differences) == len(branches) else None
+    if right is not None and all(_is_same(one.right, right) for one in differences):
+        return _except(UnionAll(tuple(leaf for one in differences for leaf in _branches(one.left))), right)
     return Distinct(rows)
 
 
+def _is_difference(plan: Plan) -> TypeGuard[SetOperation]:
+    return isinstance(plan, SetOperation) and plan.kind is SetKind.EXCEPT
+
+
 def _except(left: Plan, right: Plan) -> Plan:
-    if not isinstance(left, Except):
-        return Except(left, right)
-    return Except(left.left, UnionAll((*_branches(left.right), *_branches(right))))
+    if not _is_difference(left):
+        return SetOperation(left, right)
+    return SetOperation(left.left, UnionAll((*_branches(left.right), *_branches(right))))
 
 
 def _is_same(one: Plan, other: Plan) -> bool:
@@ -88,8 +106,9 @@ def _bag(plan: Plan) -> Plan:
             return UnionAll(tuple(leaf for branch in branches for leaf in _branches(_bag(branch))))
         case Project(input, expressions, names):
             below = _bag(input)
-            if isinstance(below, Except) and _is_permutation(plan):
-                return Except(*(_simplify(Project(side, expressions, names)) for side in below.inputs))
+            if _is_difference(below) and _is_permutation(plan):
+                left, right = (_simplify(Project(side, expressions, names)) for side in below.inputs)
+                return SetOperation(left, right)
             return plan if below == input else _simplify(Project(below, expressions, names))
     return plan
 

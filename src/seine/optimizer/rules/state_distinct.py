@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from seine.algebra.event_windows import needs_groups
 from seine.algebra.expressions import Column
-from seine.algebra.plan import Aggregate, Distinct, Except, Plan, Project
+from seine.algebra.plan import Aggregate, Distinct, Plan, Project, SetOperation
 from seine.optimizer.traverse import rebuild
 
 
@@ -34,8 +34,10 @@ def _is_set(plan: Plan) -> bool:
     A row of groups begins anew when a function changes: only a plan that has all of them keeps its rows.
     """
     match plan:
-        case Distinct() | Except() | Aggregate():
+        case Distinct() | Aggregate():
             return True
+        case SetOperation(_, _, kind):
+            return kind.is_set
         case Project(input, expressions):
             columns = {e.index for e in expressions if isinstance(e, Column)}
             return len(columns) == len(input.schema) and _is_set(input)

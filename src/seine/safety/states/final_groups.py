@@ -22,7 +22,7 @@ from seine.algebra.event_windows import session_of, window_of
 from seine.algebra.expressions import Call, Column, Expression, Literal, columns_of, shift_columns, substitute
 from seine.algebra.functions import resolve_call
 from seine.algebra.monotone import monotone_in
-from seine.algebra.plan import Aggregate, Distinct, Except, Lookup, Plan, Scan, UnionAll, walk
+from seine.algebra.plan import Aggregate, Distinct, Lookup, Plan, Scan, SetOperation, UnionAll, walk
 from seine.algebra.types import BIGINT, DAY_TIME, TIMESTAMP
 from seine.algebra.upper_bounds import UpperBound
 from seine.optimizer.block import Block
@@ -271,7 +271,7 @@ def _parts(plan: Plan, block_of: BlockOf) -> list[GroupedBlock] | None:
         case UnionAll(branches) if not any(_is_deletable(part) for part in walk(plan)):
             blocks = [(branch, block_of(branch)) for branch in branches]
             return [GroupedBlock(branch, block, block.outputs, block_of) for branch, block in blocks]
-        case Aggregate() | Distinct() | Except():
+        case Aggregate() | Distinct() | SetOperation():
             parts = groupings_of(plan, block_of)
             return parts if all(part.settles for part in parts) else None
     return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from seine.algebra.plan import Aggregate, Distinct, Except, Join, Lookup, Plan, Scan, UnionAll, walk
+from seine.algebra.plan import Aggregate, Distinct, Join, Lookup, Plan, Scan, SetOperation, UnionAll, walk
 from seine.algebra.search_plan import Search
 from seine.safety.states.final_groups import freeing_of
 from seine.safety.states.item_facts import Branch
@@ -29,7 +29,7 @@ def emits_all_ends(plan: Plan) -> bool:
     never expire; such rows need no changelog node.
     """
     match plan:
-        case Aggregate() | Distinct() | Except():
+        case Aggregate() | Distinct() | SetOperation():
             return True
         case Search():
             return plan.is_changelog

@@ -16,7 +16,7 @@ from itertools import islice, product
 from seine.algebra.event_windows import session_of
 from seine.algebra.expressions import Column, Expression, substitute
 from seine.algebra.monotone import monotone_in
-from seine.algebra.plan import Aggregate, Distinct, Except, Lookup, Plan, Scan, UnionAll
+from seine.algebra.plan import Aggregate, Distinct, Lookup, Plan, Scan, SetKind, SetOperation, UnionAll
 from seine.optimizer.block import Block, block_of
 from seine.optimizer.equalities import equal_columns
 from seine.safety.graph.build_graph import BlockGraph, Offer, SafetyItem, build_graph
@@ -34,7 +34,15 @@ from seine.safety.states.runnable import is_appended_result, why_not_purged
 from seine.safety.states.table_facts import table_facts
 
 MOST_CHOICES = 64  # ways to choose a scheme of each stream beneath a result that are looked at
-_NAMES = {Aggregate: "groups", Distinct: "distinct rows", UnionAll: "union", Except: "difference"}
+_NAMES = {Aggregate: "groups", Distinct: "distinct rows", UnionAll: "union"}
+_SET_NAMES = {
+    SetKind.EXCEPT: "difference",
+    SetKind.EXCEPT_ALL: "difference",
+    SetKind.INTERSECT: "intersection",
+    SetKind.INTERSECT_ALL: "intersection",
+    SetKind.SEMI: "rows with a partner",
+    SetKind.ANTI: "rows without a partner",
+}
 
 
 @dataclass(frozen=True)
@@ -157,7 +165,8 @@ class Sources:
         columns = tuple(field.name for field in plan.schema)
         clocks = [Offer(frozenset(), frozenset([one.column])) for one in rising_columns(plan, self._block)]
         offers = (*_promises(row_schemes(plan, self._block)), *clocks)
-        return SafetyItem(_NAMES[type(plan)], columns, offers, _expires(plan, self.branches(plan)))
+        name = _SET_NAMES[plan.kind] if isinstance(plan, SetOperation) else _NAMES[type(plan)]
+        return SafetyItem(name, columns, offers, _expires(plan, self.branches(plan)))
 
     def _block(self, plan: Plan) -> Block:
         return self.block(plan)[0]
@@ -214,4 +223,6 @@ def _expires(plan: Plan, branches: list[Branch]) -> bool:
     """Whether the rows of a result expire by windows; the one row of an aggregate without keys never does."""
     if isinstance(plan, Aggregate):
         return bool(plan.keys) and branches[0].expires
-    return branches[0].expires if isinstance(plan, Except) else all(branch.expires for branch in branches)
+    if isinstance(plan, SetOperation):
+        return branches[0].expires or (plan.kind.needs_right and branches[1].expires)
+    return all(branch.expires for branch in branches)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from seine.algebra.functions.bounded_state import keeps_bounded_state
-from seine.algebra.plan import Aggregate, Distinct, Except, Lookup, Plan, Scan, UnionAll, walk
+from seine.algebra.plan import Aggregate, Distinct, Lookup, Plan, Scan, SetKind, SetOperation, UnionAll, walk
 from seine.optimizer.block import Block
 from seine.safety.graph.build_graph import BlockGraph
 from seine.safety.graph.chains import chain_words
@@ -20,7 +20,15 @@ from seine.safety.states.freeing import emits_all_ends, groups_go
 from seine.safety.states.item_facts import Branch, Sources
 from seine.safety.states.runnable import GROUPED, JOINED, RESULTS, is_appended
 
-PIPELINE_BREAKERS = (Aggregate, Distinct, UnionAll, Except)
+_SET_STATES = {  # what is held of the left and of the right input
+    SetKind.EXCEPT: ("rows of EXCEPT", "rows that EXCEPT takes away"),
+    SetKind.EXCEPT_ALL: ("rows of EXCEPT ALL", "rows that EXCEPT ALL takes away"),
+    SetKind.INTERSECT: ("rows of INTERSECT", "rows that INTERSECT compares"),
+    SetKind.INTERSECT_ALL: ("rows of INTERSECT ALL", "rows that INTERSECT ALL compares"),
+    SetKind.SEMI: ("rows that may find a partner", "pairs that show which rows have one"),
+    SetKind.ANTI: ("rows that may lose their partners", "pairs that show which rows have one"),
+}
+PIPELINE_BREAKERS = (Aggregate, Distinct, UnionAll, SetOperation)
 
 
 @dataclass(frozen=True)
@@ -149,10 +157,11 @@ def _breaker_states(breaker: Plan, sources: Sources) -> Iterator[State]:
         case Distinct(input):
             words = partial(_row_words, leaves, freed or few)
             yield State("distinct rows", lasting(input, sources), freed or few, words, note)
-        case Except(left, right):
+        case SetOperation(left, right, kind):
             words = partial(_except_words, leaves, freed or few)
-            yield State("rows of EXCEPT", lasting(left, sources), freed or few, words, note)
-            yield State("rows that EXCEPT takes away", lasting(right, sources), freed or few, words, note)
+            first, second = _SET_STATES[kind]
+            yield State(first, lasting(left, sources), freed or few, words, note)
+            yield State(second, lasting(right, sources), freed or few, words, note)
 
 
 def _row_words(leaves: list[Branch], freed: bool) -> str:
@@ -190,8 +199,9 @@ def lasting(plan: Plan, sources: Sources) -> tuple[str, ...]:
         return () if plan.window is not None else (plan.alias,)
     if isinstance(plan, Lookup):
         return ()
-    if isinstance(plan, Except):
-        return lasting(plan.left, sources)
+    if isinstance(plan, SetOperation):
+        lasts = not plan.kind.needs_right or lasting(plan.right, sources)
+        return lasting(plan.left, sources) if lasts else ()
     if isinstance(plan, Aggregate | Distinct | UnionAll):
         return tuple(alias for child in plan.inputs for alias in lasting(child, sources))
     block, graph = sources.block(plan)

@@ -10,12 +10,12 @@ from __future__ import annotations
 from seine.algebra.plan import (
     Aggregate,
     Distinct,
-    Except,
     Lookup,
     Plan,
     Project,
     Scan,
     Select,
+    SetOperation,
     UnionAll,
     walk,
 )
@@ -39,7 +39,7 @@ def is_appended(block: Block) -> bool:
 
 def is_appended_result(plan: Plan) -> bool:
     """Whether a result has the rows of streams as they come: a UNION ALL of tuples that nothing deletes."""
-    breakers = [part for part in walk(plan) if isinstance(part, Aggregate | Distinct | Except)]
+    breakers = [part for part in walk(plan) if isinstance(part, Aggregate | Distinct | SetOperation)]
     deletable = [part for part in walk(plan) if isinstance(part, Scan) and part.stream.retractable]
     return isinstance(plan, UnionAll) and not breakers and not deletable
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from seine.algebra.document_plan import DocumentJoin
-from seine.algebra.plan import Aggregate, Distinct, Except, Join, Plan, Scan, UnionAll, walk
+from seine.algebra.plan import Aggregate, Distinct, Join, Plan, Scan, SetOperation, UnionAll, walk
 from seine.algebra.search_plan import Search
 
-_KEEPING = (Aggregate, Distinct, UnionAll, Except, DocumentJoin)
+_KEEPING = (Aggregate, Distinct, UnionAll, SetOperation, DocumentJoin)
 
 
 def scans(plan: Plan) -> Iterator[Scan]:

@@ -15,13 +15,13 @@ from seine.algebra.plan import (
     Aggregate,
     AggregateCall,
     Distinct,
-    Except,
     Join,
     Lookup,
     Plan,
     Project,
     Scan,
     Select,
+    SetOperation,
     UnionAll,
 )
 from seine.evaluate.evaluate import evaluate
@@ -83,7 +83,7 @@ def rows_of(plan: Plan, data: dict[str, list[Row]]) -> list[Row]:
             return list(set(rows_of(source, data)))
         case UnionAll(branches):
             return [row for branch in branches for row in rows_of(branch, data)]
-        case Except(left, right):
+        case SetOperation(left, right):
             return list(set(rows_of(left, data)) - set(rows_of(right, data)))
     raise AssertionError(plan)
 

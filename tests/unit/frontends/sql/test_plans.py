@@ -8,13 +8,13 @@ from seine.algebra.expressions import Call, Column, Literal, conjuncts
 from seine.algebra.plan import (
     Aggregate,
     Distinct,
-    Except,
     Join,
     Lookup,
     Plan,
     Project,
     Scan,
     Select,
+    SetOperation,
     UnionAll,
     walk,
 )
@@ -142,11 +142,11 @@ def test_aggregates_are_shared_within_a_query_and_may_be_distinct():
 
 def test_set_operators_go_left_to_right():
     plan = plan_of("SELECT a FROM s UNION SELECT a FROM t EXCEPT SELECT e FROM t")
-    assert shape(plan) == "Except(Distinct(UnionAll(Project(s), Project(t))), Project(t))"
+    assert shape(plan) == "SetOperation(Distinct(UnionAll(Project(s), Project(t))), Project(t))"
     plan = plan_of("SELECT a FROM s UNION ALL SELECT a FROM t UNION ALL SELECT e FROM t")
     assert isinstance(plan, UnionAll) and len(plan.branches) == 3
     plan = plan_of("SELECT a FROM s MINUS (SELECT a FROM t UNION ALL SELECT e FROM t)")
-    assert isinstance(plan, Except) and isinstance(plan.right, UnionAll)
+    assert isinstance(plan, SetOperation) and isinstance(plan.right, UnionAll)
     assert isinstance(plan_of("SELECT DISTINCT a FROM s"), Distinct)
 
 
