@@ -11,6 +11,7 @@ combinations that live; a sub-query without aggregates hands them on to the bloc
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from sqlglot import exp, parse_one
@@ -40,16 +41,17 @@ def lift(select: str) -> tuple[str, bool]:
     for identifier in tree.find_all(exp.Identifier):
         if not identifier.quoted:
             identifier.set("this", identifier.name.lower())
-    changelog = any(
-        not _is_plain(block) for block in tree.find_all(exp.Query) if not isinstance(block, exp.Subquery)
-    )
+    blocks = [block for block in tree.find_all(exp.Query) if not isinstance(block, exp.Subquery)]
+    changelog = not all(map(_is_plain, blocks))
     tree = _forgive(_lift(tree, hand_on=not changelog))
     return tree.sql(dialect="duckdb", identify=True), changelog
 
 
 def _is_plain(block: exp.Expr) -> bool:
-    """A block without aggregates, DISTINCT or set operators of its own."""
+    """A block without aggregates, DISTINCT, set operators, outer joins or sub-query conditions of its own."""
     if not isinstance(block, exp.Select) or block.args.get("distinct") or block.args.get("group"):
+        return False
+    if any(map(_asks_for_partners, block.args.get("joins") or [])) or _nested_queries(block):
         return False
     expressions = (block.args.get("having"), *block.expressions)
     return not any(part is not None and part.find(exp.AggFunc) for part in expressions)
@@ -66,19 +68,39 @@ def _lift(tree: exp.Expr, hand_on: bool) -> exp.Expr:
     return tree
 
 
-def _lift_block(block: exp.Select, hand_on: bool) -> None:
-    sources = [block.args["from_"].this, *(join.this for join in block.args.get("joins") or [])]
-    carriers = []
-    for source in sources:
+def _asks_for_partners(join: exp.Join) -> bool:
+    """Whether a join is an outer, semi or anti join."""
+    return bool(join.side) or join.kind in ("SEMI", "ANTI")
+
+
+def _nested_queries(block: exp.Select) -> list[exp.Select]:
+    """The sub-queries in conditions and outputs of a block, but not in theirs."""
+    parts = [block.args.get("where"), block.args.get("having"), *block.expressions]
+    selects = [select for part in parts if part is not None for select in part.find_all(exp.Select)]
+    return [select for select in selects if select.parent_select is block]
+
+
+def _lift_block(block: exp.Select, hand_on: bool, around: Sequence[str] = ()) -> None:
+    joins = block.args.get("joins") or []
+    sources = [block.args["from_"].this, *(join.this for join in joins)]
+    carriers: list[str] = []
+    nested = _nested_queries(block)
+    for source, join in zip(sources, [None, *joins], strict=True):
         carries = isinstance(source, exp.Table) or _is_plain(source.unnest())
         if isinstance(source, exp.Subquery):
             source.set("this", _lift(source.this, carries))
         if carries:
             carriers.append(source.alias_or_name)
+        if join is not None and _asks_for_partners(join) and join.args.get("on") is not None:
+            join.set("on", exp.and_(join.args["on"], _alive([*around, *carriers])))
+            if join.kind in ("SEMI", "ANTI") and carries:
+                carriers.pop()
+    for select in nested:
+        _lift_block(select, False, [*around, *carriers])
     _hide_from_stars(block, carriers)
     if not carriers:
         return
-    block.where(_alive(carriers), copy=False)
+    block.where(_alive([*around, *carriers]), copy=False)
     if hand_on:
         for name in HIDDEN:
             block.select(exp.alias_(_combined(name, carriers), name), copy=False)

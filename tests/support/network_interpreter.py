@@ -6,18 +6,20 @@ import itertools
 from collections.abc import Sequence
 
 from seine.algebra.expressions import Expression, Literal, Parameter, rewrite
+from seine.algebra.plan import SetKind
 from seine.graph.node import Filter, FilteringNode, Node
 from seine.graph.parameter_table import ParameterTable
 from seine.network.network import Network
 from seine.operators.group.aggregate_node import AggregateNode
 from seine.operators.group.except_node import ExceptNode
+from seine.operators.group.multiset_node import MultisetNode
 from seine.operators.join.join_node import JoinNode
 from seine.operators.join.lookup_node import LookupNode
 from seine.operators.match.deliver_node import DeliverNode
 from seine.operators.match.fan_node import FanNode
 from seine.operators.match.prefilter_node import PrefilterNode
 from seine.operators.stream.source_node import SourceNode
-from tests.support.plan_interpreter import Data, Row, fold, value
+from tests.support.plan_interpreter import Data, Row, fold, set_operation, value
 
 
 class Absent:
@@ -73,7 +75,9 @@ def run(network: Network, node: Node, inputs: list[list[Row]], data: Data) -> li
                 groups.setdefault(tuple(value(key, row) for key in keys), []).append(row)
             return [key + tuple(fold(call, members) for call in calls) for key, members in groups.items()]
         case ExceptNode():
-            return [row for row in dict.fromkeys(inputs[0]) if row not in set(inputs[1])]
+            return set_operation(SetKind.EXCEPT, *inputs)
+        case MultisetNode(rule=rule):
+            return set_operation(SetKind(rule), *inputs)
     rows = list(itertools.chain(*inputs))
     return list(dict.fromkeys(rows)) if node.kind == "distinct" else rows
 

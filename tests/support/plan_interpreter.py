@@ -94,9 +94,14 @@ def interpret(plan: Plan, data: Data) -> list[Row]:
         case UnionAll():
             return [row for rows in inputs for row in rows]
         case SetOperation(_, _, kind):
-            counts = Counter(inputs[0]), Counter(inputs[1])
-            return [row for row, m in counts[0].items() for _ in range(_copies(kind, m, counts[1][row]))]
+            return set_operation(kind, inputs[0], inputs[1])
     raise TypeError(plan)
+
+
+def set_operation(kind: SetKind, left: list[Row], right: list[Row]) -> list[Row]:
+    """The rows of the left, each as often as the kind makes of its counts on both sides."""
+    counts = Counter(left), Counter(right)
+    return [row for row, m in counts[0].items() for _ in range(_copies(kind, m, counts[1][row]))]
 
 
 def _copies(kind: SetKind, m: int, n: int) -> int:

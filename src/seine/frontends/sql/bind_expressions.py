@@ -196,7 +196,8 @@ def _refusal(node: exp.Expr) -> tuple[str, str]:
     if isinstance(node, exp.Window):
         return "window functions are not supported", "group with GROUP BY, or join the stream with itself"
     if isinstance(node, exp.Query | exp.Exists):
-        return "a sub-query is allowed in FROM only", "write it as a join"
+        hint = "EXISTS and IN stand in WHERE, alone or joined by AND"
+        return "a sub-query is not supported here", hint
     if isinstance(node, exp.Star):
         return "* stands for columns only in a SELECT list and in COUNT(*)", "name the columns"
     if isinstance(node, exp.Func):
@@ -249,7 +250,8 @@ def _is(binder: ExpressionBinder, node: exp.Expr) -> Expression:
 def _in(binder: ExpressionBinder, node: exp.Expr) -> Expression:
     if not node.expressions:
         refused = node.args.get("query") or node
-        raise binder.context.error(refused, "IN takes a list of values", "write a sub-query as a join")
+        hint = "an IN with a sub-query stands in WHERE, alone or joined by AND"
+        raise binder.context.error(refused, "IN takes a list of values here", hint)
     return resolve_call("in", [binder.bind(node.this), *(binder.bind(value) for value in node.expressions)])
 
 

@@ -5,6 +5,7 @@ Every conjunct of ON and WHERE is kept above the joins; pushing it down is the o
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
 
@@ -14,7 +15,7 @@ from seine.algebra.expressions import Column, Expression, conjunction, conjuncts
 from seine.algebra.functions import TypeMismatch, resolve_call
 from seine.algebra.plan import Join, Lookup, Plan, Project, Scan, Select, walk
 from seine.frontends.sql.context import Context
-from seine.frontends.sql.scope import FromBlock, NamedExpression
+from seine.frontends.sql.scope import FromBlock, InnerTable, NamedExpression
 
 
 @dataclass(frozen=True)
@@ -37,38 +38,50 @@ def block_plan(block: FromBlock, node: exp.Expr, context: Context) -> Plan:
     """The joins and the selection of a block that is not inlined in an outer block."""
     if not any(isinstance(part, Scan) for item in block.items for part in walk(item)):
         raise context.error(node, "a SELECT needs a stream in FROM", "relations alone never change")
+    return joined_plan(block, node, context)
+
+
+def joined_plan(block: FromBlock, node: exp.Expr, context: Context) -> Plan:
+    """The joins and the selection of a block, which may be of relations alone."""
     joined: Plan = reduce(Join, block.items)
-    try:
-        conditions = [*block.conjuncts, *_validity(block)]
-    except TypeMismatch as refusal:
-        message = f"VALID does not fit the streams' time: {refusal.message}"
-        raise context.error(node, message, refusal.hint) from None
+    conditions = [*block.conjuncts, *validity(block, node, context)]
     predicate = conjunction([part for condition in conditions for part in conjuncts(condition)])
     return joined if predicate is None else Select(joined, predicate)
 
 
-def _validity(block: FromBlock) -> list[Expression]:
+def validity(block: FromBlock, node: exp.Expr, context: Context) -> list[Expression]:
     """The conditions that a tuple of a VALID relation is active at the time of every stream tuple."""
+    try:
+        return [*_validity(block)]
+    except TypeMismatch as refusal:
+        message = f"VALID does not fit the streams' time: {refusal.message}"
+        raise context.error(node, message, refusal.hint) from None
+
+
+def _validity(block: FromBlock) -> Iterator[Expression]:
+    """The conditions on tables of different items; those within an item are asked in it."""
     starts = [sum(len(item.schema) for item in block.items[:i]) for i in range(len(block.items))]
-    placed = list(zip(block.items, starts, strict=True))
-    times = [
-        Column(start + item.stream.time, item.schema[item.stream.time].type)
-        for item, start in placed
-        if isinstance(item, Scan)
+    direct = [
+        InnerTable(item, start, number)
+        for number, (item, start) in enumerate(zip(block.items, starts, strict=True))
+        if isinstance(item, Scan | Lookup)
     ]
-    return [
-        condition
-        for item, start in placed
-        if isinstance(item, Lookup) and item.relation.valid is not None
-        for time in times
-        for condition in _active(item, start, item.relation.valid, time)
-    ]
+    placed = [*direct, *block.inner]
+    for one in placed:
+        if isinstance(one.table, Lookup) and one.table.relation.valid is not None:
+            for other in placed:
+                if isinstance(other.table, Scan) and other.item != one.item:
+                    yield from _active(one.table, one.start, one.table.relation.valid, other, other in direct)
 
 
-def _active(item: Lookup, start: int, valid: tuple[int, int], time: Column) -> list[Expression]:
-    """(begin IS NULL OR begin <= ts), (end IS NULL OR ts < end)."""
-    begin, end = (Column(start + index, item.schema[index].type) for index in valid)
-    return [
-        resolve_call("or", [resolve_call("is_null", [begin]), resolve_call("le", [begin, time])]),
-        resolve_call("or", [resolve_call("is_null", [end]), resolve_call("lt", [time, end])]),
-    ]
+def _active(
+    relation: Lookup, start: int, valid: tuple[int, int], stream: InnerTable, is_there: bool
+) -> Iterator[Expression]:
+    """(begin IS NULL OR begin <= ts), (end IS NULL OR ts < end); or ts IS NULL, if a tuple may be missing."""
+    begin, end = (Column(start + index, relation.schema[index].type) for index in valid)
+    assert isinstance(stream.table, Scan)
+    at = stream.table.stream.time
+    time = Column(stream.start + at, stream.table.schema[at].type)
+    missing = [] if is_there else [resolve_call("is_null", [time])]
+    yield resolve_call("or", [resolve_call("is_null", [begin]), resolve_call("le", [begin, time]), *missing])
+    yield resolve_call("or", [resolve_call("is_null", [end]), resolve_call("lt", [time, end]), *missing])

@@ -39,6 +39,7 @@ class Context:
     tables: Mapping[str, Table]
     where: WhereBinder | None = None
     common: Mapping[str, CommonTable] = field(default_factory=dict)
+    outer: FromBlock | None = None  # of the query around a sub-query, whose columns it may read
 
     def error(self, node: exp.Expr, message: str, hint: str | None = None) -> ScriptError:
         """An error at a syntax node, to be raised."""
@@ -49,6 +50,10 @@ class Context:
         if "start" not in node.meta:
             return ""
         return self.source.text[self.offset + node.meta["start"] : self.offset + node.meta["end"] + 1]
+
+    def without_outer(self) -> Context:
+        """The context of what reads no columns of the query around it."""
+        return self if self.outer is None else replace(self, outer=None)
 
     def with_common(self, name: str, table: CommonTable) -> Context:
         """The context extended by a common table expression."""

@@ -8,14 +8,16 @@ from dataclasses import replace
 from sqlglot import exp
 
 from seine.algebra.definitions import StreamDef
+from seine.algebra.expressions import conjuncts
 from seine.algebra.functions import TypeMismatch, resolve_call
 from seine.algebra.functions.window_functions import length_of
-from seine.algebra.plan import Lookup, Plan, Scan
+from seine.algebra.plan import Lookup, Plan, Scan, SetKind
 from seine.algebra.types import Type
 from seine.frontends.sql.bind_expressions import ExpressionBinder
 from seine.frontends.sql.block_plan import Projection
 from seine.frontends.sql.context import CommonTable, Context, Table
 from seine.frontends.sql.distinct_aliases import distinct_aliases
+from seine.frontends.sql.partner_joins import PartnerJoin, combined, refuse_outer, with_plain_columns
 from seine.frontends.sql.scope import FromBlock, FromItem, NamedExpression, is_exact, key_of
 from seine.frontends.sql.size_limits import refuse_large
 from seine.frontends.sql.view import View
@@ -26,6 +28,13 @@ from seine.frontends.text.names import suggest
 
 Analyse = Callable[[exp.Expr, Context], Projection | Plan]
 
+_JOINS = {
+    *((side, kind) for side in ("LEFT", "RIGHT", "FULL") for kind in ("", "OUTER")),
+    *((side, kind) for side in ("", "LEFT") for kind in ("SEMI", "ANTI")),
+    ("", ""),
+    ("", "INNER"),
+    ("", "CROSS"),
+}
 _TABLE_ARGS = {"this", "alias", "db", "catalog", "joins"}
 
 
@@ -44,9 +53,12 @@ def read_from(select: exp.Select, context: Context, analyse: Analyse) -> FromBlo
 
 def _add_join(join: exp.Join, block: FromBlock, context: Context, analyse: Analyse) -> None:
     side, kind = (join.args.get("side") or "").upper(), (join.args.get("kind") or "").upper()
-    if join.args.get("method") or side or kind not in ("", "INNER", "CROSS"):
+    if join.args.get("method") or (side, kind) not in _JOINS:
         words = " ".join(filter(None, (join.args.get("method"), side, kind)))
-        raise context.error(join, f"{words} JOIN is not supported", "write JOIN ... ON")
+        raise context.error(join, f"{words} JOIN is not supported", f"name the columns: {_plainly(side)}")
+    if side or kind in ("SEMI", "ANTI"):
+        _add_partner_join(join, side, kind, block, context, analyse)
+        return
     _add(join.this, block, context, analyse)
     for nested in join.this.args.get("joins") or ():
         _add_join(nested, block, context, analyse)
@@ -54,6 +66,65 @@ def _add_join(join: exp.Join, block: FromBlock, context: Context, analyse: Analy
         _use(join.args["using"], block, context)
     if join.args.get("on") is not None:
         block.conjuncts.append(ExpressionBinder(context, block, "ON").condition(join.args["on"], "ON"))
+
+
+def _plainly(side: str) -> str:
+    return f"{side} JOIN ... USING (...)".strip()
+
+
+def _add_partner_join(
+    join: exp.Join, side: str, kind: str, block: FromBlock, context: Context, analyse: Analyse
+) -> None:
+    """An outer, semi or anti join of all that is to the left of it with one item."""
+    right = FromBlock()
+    _add(join.this, right, context, analyse)
+    for nested in join.this.args.get("joins") or ():
+        _add_join(nested, right, context, analyse)
+    for item in right.visible:
+        if block.item(item.alias) is not None and not item.alias.startswith("("):
+            raise context.error(join.this, f"{item.alias} is twice in FROM", "give one of them another alias")
+    refuse_outer([*block.conjuncts, *right.conjuncts], join, context)
+    _name_apart(block, right)
+    keeps_left, keeps_right = side in ("LEFT", "FULL"), side in ("RIGHT", "FULL")
+    if kind not in ("SEMI", "ANTI"):
+        if keeps_right:
+            with_plain_columns(block, join, context)
+        if keeps_left:
+            with_plain_columns(right, join, context)
+    both = combined(block, right)
+    if join.args.get("using"):
+        _use(join.args["using"], both, context)
+    if join.args.get("on") is not None:
+        both.conjuncts.append(ExpressionBinder(context, both, "ON").condition(join.args["on"], "ON"))
+    parts = [part for condition in both.conjuncts for part in conjuncts(condition)]
+    partners = PartnerJoin(block, right, [parts], join.this, context)
+    if kind in ("SEMI", "ANTI"):
+        partners.with_partner(SetKind(kind.lower()))
+        return
+    partners.outer(keeps_left, keeps_right)
+    if join.args.get("using"):
+        _merge_columns(join.args["using"], block, keeps_left, keeps_right)
+
+
+def _name_apart(left: FromBlock, right: FromBlock) -> None:
+    """Tell the streams of sub-queries on both sides apart by their aliases."""
+    items = distinct_aliases([*left.items, *right.items], [*left.owners, *right.owners])
+    left.items[:], right.items[:] = items[: len(left.items)], items[len(left.items) :]
+
+
+def _merge_columns(names: list[exp.Expr], block: FromBlock, keeps_left: bool, keeps_right: bool) -> None:
+    """An unqualified column of USING is that of the side that keeps its rows, or the one that is not NULL."""
+    *earlier, last = block.visible
+    for name in map(key_of, names):
+        last.merged.add(name)
+        if not keeps_right:
+            continue
+        right = next(c.value for c in last.columns if c.name == name)
+        for item in earlier:
+            for column in item.plain_columns():
+                if column.name == name:
+                    both = resolve_call("coalesce", [column.value, right])
+                    item.joined[name] = both if keeps_left else right
 
 
 def _use(names: list[exp.Expr], block: FromBlock, context: Context) -> None:
@@ -176,7 +247,7 @@ def _declared(node: exp.Table, name: str, context: Context) -> Table | None:
 def _columns_of_common(
     common: CommonTable, block: FromBlock, context: Context, analyse: Analyse, node: exp.Expr
 ) -> list[NamedExpression]:
-    columns = _take_over(analyse(common.query, common.context), block, context, node)
+    columns = _take_over(analyse(common.query, common.context.without_outer()), block, context, node)
     return _rename(columns, common.columns, context, node)
 
 
@@ -187,7 +258,7 @@ def _add_query(
     alias = node.args.get("alias")
     nameless = f"({len(block.visible) + 1})"  # nobody can write that
     name = nameless if alias is None or alias.this is None else key_of(alias.this)
-    return name, _take_over(analyse(node.this, context), block, context, node)
+    return name, _take_over(analyse(node.this, context.without_outer()), block, context, node)
 
 
 def _take_over(

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
 from seine.algebra.expressions import Column, Expression, shift_columns
-from seine.algebra.plan import Plan, Scan
+from seine.algebra.plan import Lookup, Plan, Scan
 from seine.frontends.sql.context import Context
 from seine.frontends.text.names import fold, suggest
+
+OUTER = 1 << 40  # columns from here on are those of the query around a sub-query
 
 
 def key_of(identifier: exp.Identifier | exp.Expr) -> str:
@@ -32,15 +34,32 @@ class NamedExpression:
 
 @dataclass
 class FromItem:
-    """A FROM item in scope, by its alias; `merged` are columns that USING hides behind an earlier item's."""
+    """A FROM item in scope, by its alias; `merged` are columns that USING hides behind an earlier item's.
+
+    `joined` are the values of columns of USING that an outer join makes of both sides, for unqualified names.
+    """
 
     alias: str
     columns: list[NamedExpression]
     merged: set[str] = field(default_factory=set)
+    joined: dict[str, Expression] = field(default_factory=dict)
 
     def plain_columns(self) -> list[NamedExpression]:
         """The columns that an unqualified name may mean: all but the merged ones."""
-        return [column for column in self.columns if column.name not in self.merged]
+        return [
+            NamedExpression(column.name, self.joined.get(column.name, column.value))
+            for column in self.columns
+            if column.name not in self.merged
+        ]
+
+
+@dataclass(frozen=True)
+class InnerTable:
+    """A stream or relation inside of an item that is computed, by its place in the row of the block."""
+
+    table: Scan | Lookup
+    start: int
+    item: int = 0
 
 
 @dataclass
@@ -48,12 +67,14 @@ class FromBlock:
     """A join under construction: its row is the concatenation of the items' rows.
 
     `owners` has for each item the alias of the sub-query that it is from, None if it stands in FROM itself.
+    `inner` are the tables of outer, semi and anti joins, which are items with all columns of these tables.
     """
 
     items: list[Plan] = field(default_factory=list)
     owners: list[str | None] = field(default_factory=list)
     conjuncts: list[Expression] = field(default_factory=list)
     visible: list[FromItem] = field(default_factory=list)
+    inner: list[InnerTable] = field(default_factory=list)
 
     @property
     def width(self) -> int:
@@ -72,11 +93,20 @@ class FromBlock:
         start = self.width
 
         def shifted(expression: Expression) -> Expression:
-            return shift_columns(expression, lambda index: index + start)
+            return shift_columns(expression, lambda index: index if index >= OUTER else index + start)
 
+        before = len(self.items)
+        self.inner += [InnerTable(one.table, start + one.start, before + one.item) for one in other.inner]
         self.items.extend(other.items)
         self.conjuncts.extend(map(shifted, other.conjuncts))
         return [NamedExpression(output.name, shifted(output.value)) for output in outputs]
+
+    def become(self, plan: Plan, tables: list[InnerTable]) -> None:
+        """Be one item that is computed from the items before, with their columns where they were."""
+        self.items[:] = [plan]
+        self.owners[:] = [None]
+        self.conjuncts.clear()
+        self.inner[:] = tables
 
     def find(self, name: str, exact: bool = False) -> list[NamedExpression]:
         """The columns that an unqualified name may mean; unless `exact`, in any case if none has this one."""
@@ -98,7 +128,13 @@ def _by_name(columns: list[NamedExpression], name: str, exact: bool) -> list[Nam
 
 
 def resolve_column(node: exp.Column, block: FromBlock, context: Context) -> Expression:
-    """The expression that a column reference resolves to; refuses unknown and ambiguous names."""
+    """The expression that a column reference resolves to; refuses unknown and ambiguous names.
+
+    What a sub-query itself does not have may be a column of the query around it.
+    """
+    if context.outer is not None and not _has(node, block, context) and _has(node, context.outer, context):
+        value = resolve_column(node, context.outer, replace(context, outer=None))
+        return shift_columns(value, lambda index: index + OUTER)
     if node.args.get("db") is not None:
         raise context.error(node, "a column has at most one qualifier", "write alias.column")
     name = key_of(node.this)
@@ -113,6 +149,14 @@ def resolve_column(node: exp.Column, block: FromBlock, context: Context) -> Expr
     if len(matches) > 1:
         raise context.error(node, f"column {node.name} is ambiguous", _ambiguity_hint(name, block))
     return matches[0].value
+
+
+def _has(node: exp.Column, block: FromBlock, context: Context) -> bool:
+    """Whether a block has a column, or at least the item that it is said to be of."""
+    table = node.args.get("table")
+    if table is not None:
+        return block.item(key_of(table), is_exact(table, context)) is not None
+    return bool(block.find(key_of(node.this), is_exact(node.this, context)))
 
 
 def _ambiguity_hint(name: str, block: FromBlock) -> str:

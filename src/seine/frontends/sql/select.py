@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from seine.algebra.event_windows import PAIRS
-from seine.algebra.expressions import Column, Expression
+from seine.algebra.expressions import Column
 from seine.algebra.plan import Distinct, Plan
 from seine.frontends.sql.bind_expressions import ExpressionBinder
 from seine.frontends.sql.block_plan import Projection
@@ -13,7 +13,9 @@ from seine.frontends.sql.context import Context
 from seine.frontends.sql.dialect import SeineSql
 from seine.frontends.sql.from_clause import Analyse, read_from
 from seine.frontends.sql.group_by import GroupedSelect, is_grouped, refuse_ungrouped_windows
+from seine.frontends.sql.partner_joins import refuse_outer
 from seine.frontends.sql.scope import FromBlock, FromItem, NamedExpression, key_of, visible_item
+from seine.frontends.sql.sub_query_conditions import apply_condition, conditions_apart
 
 _SUPPORTED = {"expressions", "from_", "joins", "where", "group", "having", "distinct", "with_", "hint"}
 _HINTS = {
@@ -32,11 +34,14 @@ def analyse_select(select: exp.Select, context: Context, analyse: Analyse) -> Pr
     block = read_from(select, context, analyse)
     where = select.args.get("where")
     if where is not None:
-        block.conjuncts.append(_condition(where.this, block, context))
+        _restrict(where.this, block, context, analyse)
     distinct = select.args.get("distinct")
     if distinct is not None and distinct.args.get("on") is not None:
         raise context.error(distinct, "DISTINCT ON is not supported", "use GROUP BY with MIN or MAX")
     refuse_ungrouped_windows(block.conjuncts, select, context)
+    if is_grouped(select) or distinct is not None:
+        refuse_outer(block.conjuncts, select, context)
+        context = context.without_outer()
     if is_grouped(select):
         grouping = GroupedSelect(select, block, context)
         plan = grouping.plan(_outputs(select, grouping.binder))
@@ -47,10 +52,18 @@ def analyse_select(select: exp.Select, context: Context, analyse: Analyse) -> Pr
     return projection if distinct is None else Distinct(projection.plan())
 
 
-def _condition(node: exp.Expr, block: FromBlock, context: Context) -> Expression:
+def _restrict(node: exp.Expr, block: FromBlock, context: Context, analyse: Analyse) -> None:
+    """Restrict a block by its WHERE; conditions with sub-queries are joins."""
     if context.where is not None:
-        return context.where(node, block)
-    return ExpressionBinder(context, block, "WHERE").condition(node, "WHERE")
+        block.conjuncts.append(context.where(node, block))
+        return
+    plain, with_queries = conditions_apart(node)
+    if not with_queries:
+        plain = [node]
+    binder = ExpressionBinder(context, block, "WHERE")
+    block.conjuncts += [binder.condition(part, "WHERE") for part in plain]
+    for condition in with_queries:
+        apply_condition(condition, block, context, analyse)
 
 
 def refuse_clauses(node: exp.Expr, context: Context, supported: set[str]) -> None:

@@ -1,4 +1,4 @@
-"""Binds any query, among them UNION, UNION ALL and EXCEPT, to a Projection or a plan."""
+"""Binds any query, among them UNION, EXCEPT and INTERSECT, to a Projection or a plan."""
 
 from __future__ import annotations
 
@@ -6,12 +6,17 @@ from sqlglot import exp
 
 from seine.algebra.expressions import Column
 from seine.algebra.functions import TypeMismatch, common_type, resolve_cast
-from seine.algebra.plan import Distinct, Plan, Project, SetOperation, UnionAll
+from seine.algebra.plan import Distinct, Plan, Project, SetKind, SetOperation, UnionAll
 from seine.algebra.types import Type
 from seine.frontends.sql.block_plan import Projection
 from seine.frontends.sql.context import CommonTable, Context
 from seine.frontends.sql.scope import key_of
 from seine.frontends.sql.select import analyse_select, refuse_clauses
+
+_KINDS = {
+    exp.Except: (SetKind.EXCEPT, SetKind.EXCEPT_ALL),
+    exp.Intersect: (SetKind.INTERSECT, SetKind.INTERSECT_ALL),
+}
 
 
 def analyse(node: exp.Expr, context: Context) -> Projection | Plan:
@@ -22,11 +27,9 @@ def analyse(node: exp.Expr, context: Context) -> Projection | Plan:
     if isinstance(node, exp.Subquery):
         refuse_clauses(node, context, {"this", "alias", "with_"})
         return analyse(node.this, context)
-    if isinstance(node, exp.Union | exp.Except):
+    if isinstance(node, exp.Union | exp.Except | exp.Intersect):
         refuse_clauses(node, context, {"this", "expression", "distinct", "with_"})
-        return _set_operation(node, context)
-    if isinstance(node, exp.Intersect):
-        raise context.error(node.expression, "INTERSECT is not supported", "write a join with DISTINCT")
+        return _set_operation(node, context.without_outer())
     raise context.error(node, "a query is a SELECT", "write SELECT ... FROM ...")
 
 
@@ -52,13 +55,12 @@ def _with_common_tables(node: exp.Expr, context: Context) -> Context:
 
 def _set_operation(node: exp.SetOperation, context: Context) -> Plan:
     left, right = query_plan(node.this, context), query_plan(node.expression, context)
-    name = "UNION" if isinstance(node, exp.Union) else "EXCEPT"
+    name = type(node).__name__.upper()
     types = _common_types(left, right, node.expression, name, context)
     left, right = _widened(left, types), _widened(right, types)
-    if isinstance(node, exp.Except):
-        if not node.args.get("distinct"):
-            raise context.error(node.expression, "EXCEPT ALL is not supported", "write EXCEPT")
-        return SetOperation(left, right)
+    if not isinstance(node, exp.Union):
+        kinds = _KINDS[type(node)]
+        return SetOperation(left, right, kinds[0] if node.args.get("distinct") else kinds[1])
     branches = left.branches if isinstance(left, UnionAll) else (left,)
     union = UnionAll((*branches, right))
     return Distinct(union) if node.args.get("distinct") else union

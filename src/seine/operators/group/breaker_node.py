@@ -23,6 +23,11 @@ class SetOperatorNode(Node):
     def row_inputs(self) -> int:
         """How many of its ports bring rows; the others, behind them, bring punctuations."""
 
+    @property
+    def operation(self) -> str:
+        """What it does to its rows, where nodes of one kind differ in that."""
+        return self.kind
+
     def signature(self, standing: NodesView) -> Signature:
         return breaker_signature(self, [standing.nodes[i] for i in self.inputs[: self.row_inputs]])
 
@@ -31,10 +36,10 @@ class SetOperatorNode(Node):
         return (RowPart(f"rows #{self.id}", below.names, below.tagged),)
 
 
-def breaker_signature(node: Node, inputs: Sequence[Node]) -> Signature:
+def breaker_signature(node: SetOperatorNode, inputs: Sequence[Node]) -> Signature:
     """A set operator with the fans that feed it."""
     keys = tuple(port.key for port in node.ports[: len(inputs)])
-    return (node.kind, keys, tuple(map(_feeding, inputs)), node.owner)
+    return (node.operation, keys, tuple(map(_feeding, inputs)), node.owner)
 
 
 def _feeding(node: Node) -> Hashable:

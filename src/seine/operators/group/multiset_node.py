@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from seine.algebra.plan import SetKind
 from seine.graph.node_words import NodeWords
-from seine.graph.standing_nodes import NodesView, Signature
 from seine.operators.group.breaker_node import SetOperatorNode
 from seine.operators.group.multiset import MultisetOperator
 from seine.operators.group.release_rules import Releases
@@ -43,8 +42,9 @@ class MultisetNode(SetOperatorNode, StatefulNode):
     def row_inputs(self) -> int:
         return len(self.ports) - (len(self.releases.purges) if self.releases else 0)
 
-    def signature(self, standing: NodesView) -> Signature:
-        return (*super().signature(standing), self.rule)
+    @property
+    def operation(self) -> str:
+        return self.rule
 
     def describe(self, words: NodeWords) -> str:
         return _WORDS[SetKind(self.rule)]

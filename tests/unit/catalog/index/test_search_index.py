@@ -367,7 +367,7 @@ def test_set_operators_over_fewer_and_more_inputs(catalog: Catalog) -> None:
         assert ask("except", ["a", "b", "c"]) == [["twice"], ["minus"], []]
         assert ask("except", ["b", "a"]) == [[], [], []]
     with pytest.raises(ValueError, match="no set operator"):
-        set_operation("q", "intersect", ["a"])
+        set_operation("q", "xor", ["a"])
 
 
 def test_only_indexes_are_read(catalog: Catalog) -> None:

@@ -1,0 +1,199 @@
+"""Joins that ask whether a row has a partner, as plans: semi, anti and outer joins.
+
+    L SEMI JOIN R ON p    the rows of L that are in a pair of L and R with p
+    L ANTI JOIN R ON p    the rows of L that are in none
+    L LEFT JOIN R ON p    the pairs, and the rows of L that are in none, with NULLs in place of R's columns
+
+Law: rows of L with equal values meet the same rows of R, since p sees values alone. So which rows have a
+partner is an operation on two bags, L and what the pairs have of it, and the pairs are those of a plain join.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from seine.algebra.expressions import Column, Expression, Literal, conjuncts, shift_columns
+from seine.algebra.plan import Lookup, Plan, Project, Scan, SetKind, SetOperation, UnionAll, walk
+from seine.frontends.sql.block_plan import block_plan, joined_plan, validity
+from seine.frontends.sql.context import Context
+from seine.frontends.sql.scope import OUTER, FromBlock, FromItem, InnerTable, NamedExpression
+from seine.frontends.sql.window_pairs import is_pair
+
+
+@dataclass(frozen=True)
+class PartnerJoin:
+    """Two blocks and the conditions on their pairs, over the left row followed by the right row.
+
+    With several `alternatives` a pair is one that satisfies any of them.
+    """
+
+    left: FromBlock
+    right: FromBlock
+    alternatives: Sequence[Sequence[Expression]]
+    node: exp.Expr
+    context: Context
+
+    def with_partner(self, kind: SetKind) -> None:
+        """Leave of the left block the rows that have a partner (SEMI), or those that have none (ANTI)."""
+        parts = [part for condition in self.left.conjuncts for part in conjuncts(condition)]
+        correlated = [part for part in parts if is_correlated(part)]
+        plan = self._with_partner(kind)
+        self.left.become(plan, _tables(self.left, 0))
+        self.left.conjuncts += correlated
+
+    def outer(self, keeps_left: bool, keeps_right: bool) -> None:
+        """Make the left block the outer join, of which one side or both keep rows without a partner."""
+        width = self.left.width
+        pairs = self._pairs(self.alternatives[0])
+        branches: list[Plan] = [pairs]
+        if keeps_left:
+            branches.append(_padded(self._with_partner(SetKind.ANTI), pairs, range(width)))
+        if keeps_right:
+            mirrored = self._mirrored()._with_partner(SetKind.ANTI)
+            branches.append(_padded(mirrored, pairs, range(width, len(pairs.schema))))
+        tables = [*_tables(self.left, 0), *_tables(self.right, width)]
+        visible = [shifted_item(item, width) for item in self.right.visible]
+        self.left.become(UnionAll(tuple(branches)), tables)
+        self.left.visible += visible
+
+    def _with_partner(self, kind: SetKind) -> SetOperation:
+        self._refuse_relations()
+        left = block_plan(uncorrelated(self.left), self.node, self.context)
+        columns, names = _columns(left), tuple(field.name for field in left.schema)
+        pairs = [Project(self._pairs(one), columns, names) for one in self.alternatives]
+        reads = {
+            index
+            for conditions in self.alternatives
+            for condition in (*conditions, *self._validity())
+            for index in condition.columns
+            if index < self.left.width
+        }
+        met: Plan = pairs[0] if len(pairs) == 1 else UnionAll(tuple(pairs))
+        return SetOperation(left, met, kind, tuple(sorted(reads)))
+
+    def _refuse_relations(self) -> None:
+        if not any(isinstance(part, Scan) for item in self.left.items for part in walk(item)):
+            hint = "keep the rows of a stream; a relation's tuples are looked up"
+            raise self.context.error(self.node, "an outer join keeps the rows of streams", hint)
+
+    def _pairs(self, conditions: Sequence[Expression]) -> Plan:
+        """The join of both blocks, its row the left one followed by the right one."""
+        refuse_outer(conditions, self.node, self.context)
+        both = self._both()
+        both.conjuncts += conditions
+        return joined_plan(both, self.node, self.context)
+
+    def _validity(self) -> list[Expression]:
+        """What VALID relations ask of pairs."""
+        return validity(self._both(), self.node, self.context)
+
+    def _both(self) -> FromBlock:
+        both = uncorrelated(self.left)
+        both.merge(uncorrelated(self.right), [])
+        return both
+
+    def _mirrored(self) -> PartnerJoin:
+        width, other = self.left.width, self.right.width
+
+        def swapped(index: int) -> int:
+            return index + other if index < width else index - width
+
+        alternatives = [[shift_columns(part, swapped) for part in one] for one in self.alternatives]
+        return PartnerJoin(self.right, self.left, alternatives, self.node, self.context)
+
+
+def combined(left: FromBlock, right: FromBlock) -> FromBlock:
+    """What is visible where conditions on pairs of two blocks are written."""
+    visible = [*left.visible, *(shifted_item(item, left.width) for item in right.visible)]
+    return FromBlock(visible=visible)
+
+
+def shifted_item(item: FromItem, by: int) -> FromItem:
+    """A FROM item whose columns are so much further right."""
+    columns = [NamedExpression(c.name, _shifted(c.value, by)) for c in item.columns]
+    joined = {name: _shifted(value, by) for name, value in item.joined.items()}
+    return FromItem(item.alias, columns, item.merged, joined)
+
+
+def with_plain_columns(block: FromBlock, node: exp.Expr, context: Context) -> None:
+    """Make what a block computes columns of its row, so that all of them are NULL where there is no row."""
+    computed = [c.value for item in block.visible for c in item.columns if not _is_plain(c.value)]
+    if not computed:
+        return
+    refuse_outer([*computed, *block.conjuncts], node, context)
+    tables, width = _tables(block, 0), block.width
+    plan = joined_plan(block, node, context)
+    values = [*dict.fromkeys(computed)]
+    names = [*(field.name for field in plan.schema), *(f"c{i}" for i in range(len(values)))]
+    block.become(Project(plan, (*_columns(plan), *values), tuple(names)), tables)
+    for item in block.visible:
+        item.columns[:] = [
+            c if _is_plain(c.value) else NamedExpression(c.name, _made(values, c.value, width))
+            for c in item.columns
+        ]
+
+
+def from_sub_query(expression: Expression, width: int) -> Expression:
+    """An expression of a sub-query over pairs of its row and the row around it, which has this width."""
+    return shift_columns(expression, lambda index: index - OUTER if index >= OUTER else index + width)
+
+
+def refuse_outer(expressions: Iterable[Expression], node: exp.Expr, context: Context) -> None:
+    """Refuse expressions with columns of the query around a sub-query."""
+    if any(map(is_correlated, expressions)):
+        hint = "compare them in the WHERE of the sub-query itself"
+        raise context.error(node, "columns of the query around are not supported here", hint)
+
+
+def is_correlated(expression: Expression) -> bool:
+    """Whether an expression reads columns of the query around a sub-query."""
+    return any(index >= OUTER for index in expression.columns)
+
+
+def uncorrelated(block: FromBlock) -> FromBlock:
+    """A block with those of its conditions that read its own row alone."""
+    parts = [part for condition in block.conjuncts for part in conjuncts(condition)]
+    return FromBlock(
+        [*block.items], [*block.owners], [p for p in parts if not is_correlated(p)], inner=[*block.inner]
+    )
+
+
+def _made(values: Sequence[Expression], value: Expression, width: int) -> Column:
+    return Column(width + values.index(value), value.type)
+
+
+def _is_plain(value: Expression) -> bool:
+    parts = value.args if is_pair(value) else (value,)  # type: ignore[attr-defined]
+    return all(isinstance(part, Column) for part in parts)
+
+
+def _tables(block: FromBlock, by: int) -> list[InnerTable]:
+    """The streams and relations in a block, each with where it is in the row, further right by so much."""
+    starts = [sum(len(item.schema) for item in block.items[:i]) for i in range(len(block.items))]
+    direct = [
+        InnerTable(item, start + by)
+        for item, start in zip(block.items, starts, strict=True)
+        if isinstance(item, Scan | Lookup)
+    ]
+    return [*direct, *(InnerTable(one.table, one.start + by) for one in block.inner)]
+
+
+def _padded(rows: Plan, pairs: Plan, kept: range) -> Project:
+    """Rows of one side as rows of pairs, with NULLs in the columns of the other."""
+    values = tuple(
+        Column(index - kept.start, field.type) if index in kept else Literal(None, field.type)
+        for index, field in enumerate(pairs.schema)
+    )
+    return Project(rows, values, tuple(field.name for field in pairs.schema))
+
+
+def _columns(plan: Plan) -> tuple[Column, ...]:
+    return tuple(Column(index, field.type) for index, field in enumerate(plan.schema))
+
+
+def _shifted(expression: Expression, by: int) -> Expression:
+    move: Callable[[int], int] = lambda index: index + by  # noqa: E731
+    return shift_columns(expression, move)
