@@ -13,7 +13,16 @@ class PartnerQueries(Queries):
     """Writes queries whose answers change when a partner comes or goes."""
 
     def query(self) -> str:
-        forms = [self.outer, self.outer, self.half, self.exists, self.membership, self.bags, self.above]
+        forms = [
+            self.outer,
+            self.outer,
+            self.half,
+            self.exists,
+            self.membership,
+            self.bags,
+            self.above,
+            self.value,
+        ]
         return self.rng.choice(forms)()
 
     def outer(self) -> str:
@@ -72,6 +81,27 @@ class PartnerQueries(Queries):
         word = self.rng.choice(["IN", "NOT IN"])
         where = self._where(scope, [*before, f"{name} {word} ({query})"])
         return f"SELECT {self._outputs(scope)} FROM {', '.join(block.items)}{where}"
+
+    def value(self) -> str:
+        """A sub-query that is an aggregate, of all tuples or of those with equal keys, in any clause."""
+        block = Block()
+        self._join(block, self.rng.choice(self.streams), "v")
+        inner = Block()
+        self._join(inner, self.rng.choice(self.streams), "w")
+        call = self.rng.choice(["COUNT(*)", "MAX(w.k)", "MIN(w.k) + COUNT(w.k)", "SUM(w.k)"])
+        tied = self.rng.random() < 0.6
+        where = self._where(inner.scope, ["w.k = v.k"] if tied else [])
+        query = f"(SELECT {call} FROM {inner.items[0]}{where})"
+        dice = self.rng.random()
+        if dice < 0.4:
+            outputs = f"{self._outputs(block.scope)}, {query} AS m"
+            return f"SELECT {outputs} FROM {block.items[0]}{self._where(block.scope)}"
+        if dice < 0.7 or tied:
+            test = f"v.k {self.rng.choice(['<', '>=', '='])} {query}"
+            return (
+                f"SELECT {self._outputs(block.scope)} FROM {block.items[0]}{self._where(block.scope, [test])}"
+            )
+        return f"SELECT v.k, COUNT(*) AS n FROM {block.items[0]} GROUP BY v.k HAVING COUNT(*) <= {query} - 1"
 
     def bags(self) -> str:
         """INTERSECT and EXCEPT, of sets and of bags."""

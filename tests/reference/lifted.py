@@ -96,7 +96,7 @@ def _lift_block(block: exp.Select, hand_on: bool, around: Sequence[str] = ()) ->
             if join.kind in ("SEMI", "ANTI") and carries:
                 carriers.pop()
     for select in nested:
-        _lift_block(select, False, [*around, *carriers])
+        _lift_block(select, False, [*around, *carriers] if _is_plain(select) else ())
     _hide_from_stars(block, carriers)
     if not carriers:
         return

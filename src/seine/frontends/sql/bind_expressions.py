@@ -196,13 +196,21 @@ def _refusal(node: exp.Expr) -> tuple[str, str]:
     if isinstance(node, exp.Window):
         return "window functions are not supported", "group with GROUP BY, or join the stream with itself"
     if isinstance(node, exp.Query | exp.Exists):
-        hint = "EXISTS and IN stand in WHERE, alone or joined by AND"
+        hint = "EXISTS and IN stand in WHERE, alone or joined by AND; an aggregate also in SELECT and HAVING"
         return "a sub-query is not supported here", hint
     if isinstance(node, exp.Star):
         return "* stands for columns only in a SELECT list and in COUNT(*)", "name the columns"
     if isinstance(node, exp.Func):
         return f"{node.key} is not supported", "results depend on event times alone, and types are scalar"
     return f"this expression ({node.key}) is not supported", "docs/language.md#select lists what is"
+
+
+def _sub_query(binder: ExpressionBinder, node: exp.Expr) -> Expression:
+    """A sub-query that is a value, which has been joined."""
+    value = binder.context.values.get(id(node))
+    if value is None:
+        raise binder.context.error(node, *_refusal(node))
+    return value
 
 
 Handler = Callable[[ExpressionBinder, exp.Expr], Expression]  # binds nodes of one class
@@ -340,6 +348,7 @@ _HANDLERS: dict[type, Handler] = {
     exp.RawString: lambda binder, node: literal(node.name),
     exp.Boolean: lambda binder, node: literal(node.this),
     exp.Null: lambda binder, node: Literal(None, NULL),
+    exp.Subquery: _sub_query,
     exp.Paren: lambda binder, node: binder.bind(node.this),
     exp.Interval: lambda binder, node: interval(node, binder.context),  # type: ignore[arg-type]
     exp.Neg: _negate,

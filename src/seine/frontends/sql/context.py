@@ -39,6 +39,7 @@ class Context:
     tables: Mapping[str, Table]
     where: WhereBinder | None = None
     common: Mapping[str, CommonTable] = field(default_factory=dict)
+    values: Mapping[int, Expression] = field(default_factory=dict)  # of sub-queries, by the id of their nodes
     outer: FromBlock | None = None  # of the query around a sub-query, whose columns it may read
 
     def error(self, node: exp.Expr, message: str, hint: str | None = None) -> ScriptError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 from sqlglot import exp
 
@@ -17,9 +18,9 @@ from seine.algebra.event_windows import (
     window_of,
     windows_of,
 )
-from seine.algebra.expressions import Call, Column, Expression, Literal, columns_of
+from seine.algebra.expressions import Call, Column, Expression, Literal, columns_of, shift_columns
 from seine.algebra.functions import is_aggregate, literal, resolve_aggregate, resolve_call
-from seine.algebra.plan import Aggregate, AggregateCall, Lookup, Plan, Project, Scan, Select, UnionAll
+from seine.algebra.plan import Aggregate, AggregateCall, Join, Lookup, Plan, Project, Scan, Select, UnionAll
 from seine.frontends.sql.bind_expressions import AggregateCalls, ExpressionBinder
 from seine.frontends.sql.block_plan import block_plan
 from seine.frontends.sql.context import Context
@@ -31,7 +32,7 @@ from seine.frontends.sql.grouping_sets import (
     has_supergroups,
     read_grouping_sets,
 )
-from seine.frontends.sql.scope import FromBlock, NamedExpression, key_of
+from seine.frontends.sql.scope import SCALARS, FromBlock, NamedExpression, key_of
 
 
 def is_grouped(select: exp.Select) -> bool:
@@ -49,6 +50,7 @@ class GroupedSelect:
     select: exp.Select
     block: FromBlock
     context: Context
+    scalars: tuple[Plan, ...] = ()  # sub-queries of one row that are joined with the groups
 
     def __post_init__(self) -> None:
         self.aggregates = AggregateCalls(self.block.width)
@@ -85,6 +87,11 @@ class GroupedSelect:
         if not self.keys and self.every:
             condition = self._occupied(condition)
         plan: Plan = self._aggregate()
+        if self.scalars:
+            width = sum(len(scalar.schema) for scalar in self.scalars)
+            values = [_beside(value, width) for value in values]
+            condition = None if condition is None else _beside(condition, width)
+            plan = Join(reduce(Join, self.scalars), plan)
         if condition is not None:
             plan = Select(plan, condition)
         return Project(plan, tuple(values), tuple(output.name for output in outputs))
@@ -204,6 +211,8 @@ class GroupedSelect:
         if isinstance(expression, Call) and expression.name in (GROUPING, GROUPING_ID):
             return self._grouping(expression)
         if isinstance(expression, Column):
+            if expression.index >= SCALARS:
+                return expression
             if expression.index < self.aggregates.width:
                 raise self._ungrouped(expression.index)
             return Column(expression.index - self.aggregates.width + len(self.keys), expression.type)
@@ -229,6 +238,11 @@ class GroupedSelect:
         name = node.name if isinstance(node, exp.Column) else "a column"
         hint = f"add {name} to GROUP BY, or aggregate it, e.g. MAX({name})"
         return self.context.error(node, f"{name} is neither grouped nor aggregated", hint)
+
+
+def _beside(expression: Expression, width: int) -> Expression:
+    """An expression over groups that are joined behind the sub-queries, whose rows have this width."""
+    return shift_columns(expression, lambda index: index - SCALARS if index >= SCALARS else index + width)
 
 
 def _parts(key: Expression) -> list[Expression]:

@@ -38,15 +38,14 @@ class PartnerJoin:
 
     def with_partner(self, kind: SetKind) -> None:
         """Leave of the left block the rows that have a partner (SEMI), or those that have none (ANTI)."""
-        parts = [part for condition in self.left.conjuncts for part in conjuncts(condition)]
-        correlated = [part for part in parts if is_correlated(part)]
+        correlated = self._correlated()
         plan = self._with_partner(kind)
         self.left.become(plan, _tables(self.left, 0))
         self.left.conjuncts += correlated
 
     def outer(self, keeps_left: bool, keeps_right: bool) -> None:
         """Make the left block the outer join, of which one side or both keep rows without a partner."""
-        width = self.left.width
+        width, correlated = self.left.width, self._correlated()
         pairs = self._pairs(self.alternatives[0])
         branches: list[Plan] = [pairs]
         if keeps_left:
@@ -57,7 +56,13 @@ class PartnerJoin:
         tables = [*_tables(self.left, 0), *_tables(self.right, width)]
         visible = [shifted_item(item, width) for item in self.right.visible]
         self.left.become(UnionAll(tuple(branches)), tables)
+        self.left.conjuncts += correlated
         self.left.visible += visible
+
+    def _correlated(self) -> list[Expression]:
+        """The conditions of the left with columns of the query around: they stay above."""
+        parts = [part for condition in self.left.conjuncts for part in conjuncts(condition)]
+        return [part for part in parts if is_correlated(part)]
 
     def _with_partner(self, kind: SetKind) -> SetOperation:
         self._refuse_relations()

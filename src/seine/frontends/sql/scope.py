@@ -11,6 +11,7 @@ from seine.algebra.plan import Lookup, Plan, Scan
 from seine.frontends.sql.context import Context
 from seine.frontends.text.names import fold, suggest
 
+SCALARS = 1 << 41  # columns from here on are those of sub-queries that are joined with groups
 OUTER = 1 << 40  # columns from here on are those of the query around a sub-query
 
 

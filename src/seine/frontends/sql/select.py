@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
+from operator import add
+
 from sqlglot import exp
 
 from seine.algebra.event_windows import PAIRS
-from seine.algebra.expressions import Column
+from seine.algebra.expressions import Column, shift_columns
+from seine.algebra.functions import is_aggregate
 from seine.algebra.plan import Distinct, Plan
 from seine.frontends.sql.bind_expressions import ExpressionBinder
 from seine.frontends.sql.block_plan import Projection
@@ -14,8 +19,8 @@ from seine.frontends.sql.dialect import SeineSql
 from seine.frontends.sql.from_clause import Analyse, read_from
 from seine.frontends.sql.group_by import GroupedSelect, is_grouped, refuse_ungrouped_windows
 from seine.frontends.sql.partner_joins import refuse_outer
-from seine.frontends.sql.scope import FromBlock, FromItem, NamedExpression, key_of, visible_item
-from seine.frontends.sql.sub_query_conditions import apply_condition, conditions_apart
+from seine.frontends.sql.scope import SCALARS, FromBlock, FromItem, NamedExpression, key_of, visible_item
+from seine.frontends.sql.sub_query_values import restrict, scalar_plan, scalars_in, with_values
 
 _SUPPORTED = {"expressions", "from_", "joins", "where", "group", "having", "distinct", "with_", "hint"}
 _HINTS = {
@@ -32,9 +37,7 @@ def analyse_select(select: exp.Select, context: Context, analyse: Analyse) -> Pr
     """Bind a SELECT; a plain one stays a Projection, so that an outer block can inline it."""
     refuse_clauses(select, context, _SUPPORTED)
     block = read_from(select, context, analyse)
-    where = select.args.get("where")
-    if where is not None:
-        _restrict(where.this, block, context, analyse)
+    restrict(select, block, context, analyse)
     distinct = select.args.get("distinct")
     if distinct is not None and distinct.args.get("on") is not None:
         raise context.error(distinct, "DISTINCT ON is not supported", "use GROUP BY with MIN or MAX")
@@ -43,27 +46,34 @@ def analyse_select(select: exp.Select, context: Context, analyse: Analyse) -> Pr
         refuse_outer(block.conjuncts, select, context)
         context = context.without_outer()
     if is_grouped(select):
-        grouping = GroupedSelect(select, block, context)
+        grouping = _grouped_select(select, block, context, analyse)
         plan = grouping.plan(_outputs(select, grouping.binder))
         return plan if distinct is None else Distinct(plan)
-    outputs = _outputs(select, ExpressionBinder(context, block, "SELECT"))
+    valued = with_values(select.expressions, select, block, context, analyse)
+    outputs = _outputs(select, ExpressionBinder(valued, block, "SELECT"))
     refuse_ungrouped_windows([output.value for output in outputs], select, context)
     projection = Projection(block, outputs, select, context)
     return projection if distinct is None else Distinct(projection.plan())
 
 
-def _restrict(node: exp.Expr, block: FromBlock, context: Context, analyse: Analyse) -> None:
-    """Restrict a block by its WHERE; conditions with sub-queries are joins."""
-    if context.where is not None:
-        block.conjuncts.append(context.where(node, block))
-        return
-    plain, with_queries = conditions_apart(node)
-    if not with_queries:
-        plain = [node]
-    binder = ExpressionBinder(context, block, "WHERE")
-    block.conjuncts += [binder.condition(part, "WHERE") for part in plain]
-    for condition in with_queries:
-        apply_condition(condition, block, context, analyse)
+def _grouped_select(
+    select: exp.Select, block: FromBlock, context: Context, analyse: Analyse
+) -> GroupedSelect:
+    """A SELECT with groups; sub-queries that are values are joined with its groups, or, inside of aggregates,
+    with its rows.
+    """
+    nodes = [*select.expressions, *filter(None, [select.args.get("having")])]
+    calls = [call for node in nodes for call in node.find_all(exp.Anonymous) if is_aggregate(call.name)]
+    inside = [call for call in calls if call.parent_select is select]
+    context = with_values(inside, select, block, context, analyse)
+    above = [query for query in scalars_in(nodes, select) if id(query) not in context.values]
+    plans = [scalar_plan(query, context, analyse) for query in above]
+    values, first = {}, SCALARS
+    for query, (plan, value) in zip(above, plans, strict=True):
+        values[id(query)] = shift_columns(value, partial(add, first))
+        first += len(plan.schema)
+    context = replace(context, values={**context.values, **values})
+    return GroupedSelect(select, block, context, tuple(plan for plan, _ in plans))
 
 
 def refuse_clauses(node: exp.Expr, context: Context, supported: set[str]) -> None:

@@ -1,0 +1,150 @@
+"""Sub-queries that are values: aggregates, as joins with the one row, or the row of a group, that they give.
+
+WHERE x > (SELECT AVG(x) FROM t)                   joined with AVG(x) of t, which always has a row
+SELECT (SELECT COUNT(*) FROM t WHERE t.k = s.k)    LEFT JOIN of the groups of t by k; where there is none
+                                                   a COUNT is 0, and any other aggregate NULL
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from seine.algebra.expressions import Call, Column, Expression, conjuncts, shift_columns, substitute
+from seine.algebra.functions import literal, resolve_call
+from seine.algebra.plan import Aggregate, AggregateCall
+from seine.frontends.sql.bind_expressions import AggregateCalls, ExpressionBinder
+from seine.frontends.sql.block_plan import block_plan
+from seine.frontends.sql.context import Context
+from seine.frontends.sql.from_clause import Analyse, read_from
+from seine.frontends.sql.group_by import is_grouped
+from seine.frontends.sql.partner_joins import PartnerJoin, is_correlated, refuse_outer
+from seine.frontends.sql.scope import OUTER, FromBlock
+from seine.frontends.sql.sub_query_conditions import apply_condition, conditions_apart
+
+_SUPPORTED = {"expressions", "from_", "joins", "where"}
+_COUNTS = ("count", "count_all", "count_if", "approx_count_distinct")
+
+
+def restrict(select: exp.Select, block: FromBlock, context: Context, analyse: Analyse) -> None:
+    """Restrict the block of a SELECT by its WHERE; conditions with sub-queries are joins."""
+    where = select.args.get("where")
+    if where is None:
+        return
+    if context.where is not None:
+        block.conjuncts.append(context.where(where.this, block))
+        return
+    plain, with_queries = conditions_apart(where.this)
+    context = with_values(plain, select, block, context, analyse)
+    binder = ExpressionBinder(context, block, "WHERE")
+    parts = plain if with_queries else [where.this]
+    block.conjuncts += [binder.condition(part, "WHERE") for part in parts]
+    for condition in with_queries:
+        apply_condition(condition, block, context, analyse)
+
+
+def scalars_in(nodes: Iterable[exp.Expr], select: exp.Select) -> list[exp.Subquery]:
+    """The sub-queries in expressions of a SELECT that stand for a value, but not those within them."""
+    queries = (query for node in nodes for query in node.find_all(exp.Subquery))
+    return [
+        query for query in queries if query.parent_select is select and not isinstance(query.parent, exp.In)
+    ]
+
+
+def with_values(
+    nodes: Iterable[exp.Expr], select: exp.Select, block: FromBlock, context: Context, analyse: Analyse
+) -> Context:
+    """A context in which the scalar sub-queries of some expressions have values; their rows are joined."""
+    values = {id(query): _joined_value(query, block, context, analyse) for query in scalars_in(nodes, select)}
+    return context if not values else replace(context, values={**context.values, **values})
+
+
+def scalar_plan(node: exp.Subquery, context: Context, analyse: Analyse) -> tuple[Aggregate, Expression]:
+    """The aggregate of a sub-query that reads nothing around it, and its value over the row of that."""
+    bound = _bound(node, FromBlock(), context.without_outer(), analyse)
+    return bound.plan((), context), bound.value(0, False)
+
+
+@dataclass(frozen=True)
+class _BoundAggregate:
+    """A sub-query that is an aggregate of a block: its output over the virtual columns of its calls.
+
+    `compared` are the equalities with the query around it, as expressions inside and outside.
+    """
+
+    node: exp.Subquery
+    block: FromBlock
+    output: Expression
+    calls: tuple[AggregateCall, ...]
+    compared: tuple[tuple[Expression, Expression], ...]
+
+    def plan(self, keys: tuple[Expression, ...], context: Context) -> Aggregate:
+        names = [f"key{i}" for i in range(len(keys))] + [f"agg{i}" for i in range(len(self.calls))]
+        return Aggregate(block_plan(self.block, self.node, context), keys, self.calls, tuple(names))
+
+    def value(self, first: int, may_be_missing: bool) -> Expression:
+        """The output, if the results of the calls are columns from `first` on."""
+        results: list[Expression] = [Column(first + i, call.type) for i, call in enumerate(self.calls)]
+        if may_be_missing:
+            results = [
+                resolve_call("coalesce", [result, literal(0)]) if call.function in _COUNTS else result
+                for result, call in zip(results, self.calls, strict=True)
+            ]
+        moved = shift_columns(self.output, lambda index: index - self.block.width)
+        return substitute(moved, results)
+
+
+def _joined_value(node: exp.Subquery, block: FromBlock, context: Context, analyse: Analyse) -> Expression:
+    """Join the row of a sub-query to a block; its value over the row of the block."""
+    bound = _bound(node, block, replace(context, outer=block, where=None), analyse)
+    if not bound.compared:
+        first = block.width
+        block.add_item(bound.plan((), context))
+        block.owners.append(None)
+        return bound.value(first, False)
+    width, right = block.width, FromBlock()
+    right.add_item(bound.plan(tuple(inside for inside, _ in bound.compared), context))
+    right.owners.append(None)
+    conditions = [
+        resolve_call(
+            "eq", [shift_columns(outside, lambda index: index - OUTER), Column(width + i, inside.type)]
+        )
+        for i, (inside, outside) in enumerate(bound.compared)
+    ]
+    PartnerJoin(block, right, [conditions], node, context).outer(True, False)
+    return bound.value(width + len(bound.compared), True)
+
+
+def _bound(node: exp.Subquery, around: FromBlock, context: Context, analyse: Analyse) -> _BoundAggregate:
+    select = node.unnest()
+    if not isinstance(select, exp.Select) or not is_grouped(select) or len(select.expressions) != 1:
+        hint = "select one aggregate, such as MAX(x), without GROUP BY"
+        raise context.error(node, "a sub-query that is a value has one row", hint)
+    extra = [key for key, value in select.args.items() if value and key not in _SUPPORTED]
+    if extra:
+        hint = "select one aggregate, without GROUP BY; compare columns in its WHERE"
+        raise context.error(node, f"{extra[0].strip('_').upper()} is not supported in this sub-query", hint)
+    block = read_from(select, context, analyse)
+    restrict(select, block, context, analyse)
+    parts = [part for condition in block.conjuncts for part in conjuncts(condition)]
+    block.conjuncts[:] = [part for part in parts if not is_correlated(part)]
+    compared = tuple(_compared(part, node, context) for part in parts if is_correlated(part))
+    calls = AggregateCalls(block.width)
+    context = with_values(select.expressions, select, block, context, analyse)
+    output = ExpressionBinder(context, block, "SELECT", calls).bind(select.expressions[0].unalias())
+    refuse_outer([output, *(arg for call in calls.calls for arg in call.args)], node, context)
+    if any(index < block.width for index in output.columns):
+        raise context.error(node, "a sub-query that is a value has one row", "aggregate its columns")
+    return _BoundAggregate(node, block, output, tuple(calls.calls), compared)
+
+
+def _compared(part: Expression, node: exp.Subquery, context: Context) -> tuple[Expression, Expression]:
+    """The two sides of an equality with the query around, the inner one first."""
+    if isinstance(part, Call) and part.name == "eq":
+        for inside, outside in (part.args, part.args[::-1]):
+            if not is_correlated(inside) and outside.columns and min(outside.columns) >= OUTER:
+                return inside, outside
+    hint = "compare by =, or join the streams and group the pairs"
+    raise context.error(node, "a sub-query that is a value compares with the query around by =", hint)
