@@ -14,7 +14,8 @@ Streams without windows settle where a key of the groups is a period of time: on
 which the last tuple was that came before. Nothing changes groups of earlier periods any more.
 
 Differs: ARGUS keeps all history, so its queries see the same tuples at once. Other groups over streams
-without windows never settle here: an offset for each group would take the space of the group it replaces.
+without windows never settle here. Counts and sums of an older query less an offset would do, where nothing is
+deleted; docs/design/aggregates.md says what that would save, and why it takes an exchange of all groups.
 
 Cites: ARGUS 5.3 (sharing with nodes that run)
 """

@@ -89,9 +89,10 @@ class DormantGroups:
             self._begin(table, forget)
             return
         slots = self._slots
-        if (slots.state == PINNED).all():
+        unpinned = slots.state != PINNED
+        if not unpinned.any():
             return
-        bits = self._bits(int(slots.rows.sum()))
+        bits = self._bits(int(slots.rows[unpinned].sum()))  # what is pinned needs no slots of its own
         if bits > slots.bits:
             rows, _ = self._to_come(bits)
             self._slots = Slots(self._store, bits, rows, np.repeat(slots.state, 1 << (bits - slots.bits)))

@@ -22,6 +22,7 @@ from seine.optimizer.equalities import equal_columns
 from seine.safety.graph.build_graph import BlockGraph, Offer, SafetyItem, build_graph
 from seine.safety.graph.closure import Closure, finished
 from seine.safety.graph.column_classes import ColumnClasses
+from seine.safety.states.few_values import has_few_values, listed_columns
 from seine.safety.states.final_groups import (
     GroupedBlock,
     KeyScheme,
@@ -85,16 +86,25 @@ class Branch:
 
     @property
     def is_finite(self) -> bool:
-        """Whether the columns of the result can have finitely many values only: those of relations."""
-        return all(map(self.is_given, self.columns))
+        """Whether the columns of the result can have finitely many values only."""
+        return all(map(self.has_few_values, self.keys))
 
-    def is_given(self, column: int | None) -> bool:
-        """Whether a column has the values of a relation, or of what is closed whatever comes."""
-        if column is None:
-            return False
+    def has_few_values(self, key: Expression) -> bool:
+        """Whether a key has values of a relation or of what is closed whatever comes, or few by itself."""
+        return has_few_values(key, lambda column: self._is_given(column.index) or self._is_listed(column))
+
+    def _is_given(self, column: int) -> bool:
         return self.graph.classes.of(column) in self.graph.finite or (
             self.graph.known.get(column) in self.graph.given([]).causes
         )
+
+    def _is_listed(self, column: Column) -> bool:
+        return self.graph.classes.of(column.index) in self._listed
+
+    @cached_property
+    def _listed(self) -> set[int]:
+        """The classes of equal columns of which conditions allow few values."""
+        return {self.graph.classes.of(column.index) for column in listed_columns(self.block.conditions)}
 
     def stream_columns(self) -> Iterator[tuple[Scan, int]]:
         """The columns of streams of the block that are keys, so that a row of the result has their values."""

@@ -158,7 +158,8 @@ def _breaker_states(breaker: Plan, sources: Sources) -> Iterator[State]:
             words = partial(_row_words, leaves, freed or few)
             yield State("distinct rows", lasting(input, sources), freed or few, words, note)
         case SetOperation(left, right, kind):
-            words = partial(_except_words, leaves, freed or few)
+            few = few and kind in (SetKind.EXCEPT, SetKind.INTERSECT)  # others give a row many times
+            words = partial(_except_words, leaves, freed, few)
             first, second = _SET_STATES[kind]
             yield State(first, lasting(left, sources), freed or few, words, note)
             yield State(second, lasting(right, sources), freed or few, words, note)
@@ -177,12 +178,12 @@ def _row_words(leaves: list[Branch], freed: bool) -> str:
     return " and ".join(dict.fromkeys(chains)) or f"never freed: {GROUPED}"
 
 
-def _except_words(leaves: list[Branch], freed: bool) -> str:
+def _except_words(leaves: list[Branch], freed: bool, few: bool) -> str:
     if all(leaf.expires for leaf in leaves):
         return "freed by windows"
     if freed:
         return "freed when both inputs are closed or expired"
-    return "never freed: an input stays open, or one alone expires"
+    return "there are never many" if few else "never freed: an input stays open, or one alone expires"
 
 
 def _is_small(breaker: Plan, sources: Sources) -> bool:
@@ -190,7 +191,7 @@ def _is_small(breaker: Plan, sources: Sources) -> bool:
     if not isinstance(breaker, Aggregate):
         return False
     branch = sources.branches(breaker)[0]
-    return all(branch.is_given(column) for column in branch.columns[: len(breaker.keys)])
+    return all(map(branch.has_few_values, branch.keys[: len(breaker.keys)]))
 
 
 def lasting(plan: Plan, sources: Sources) -> tuple[str, ...]:

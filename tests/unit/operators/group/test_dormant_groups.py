@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -20,12 +21,14 @@ from seine.operators.group.except_ import ExceptOperator
 from seine.operators.group.except_node import ExceptNode
 from seine.operators.group.slot_counts import AWAKE, Slots
 from seine.operators.state.store import MemoryStore
-from seine.rows.delta import FOREVER
+from seine.rows.clock import Clock
+from seine.rows.delta import FOREVER, Delta
 from tests.support.aggregate_law import call, reference
 from tests.support.changelog_law import (
     Results,
     Row,
     World,
+    batch_of,
     canonical,
     check,
     drive,
@@ -166,6 +169,20 @@ def test_where_waking_scans_too_much_all_stays_awake(
     rows = crowd(random, 400, 60, seed % 2 == 1)
     assert check(rows, lambda: AggregateOperator(aggregate_node(), least=3), of_at_least(3), random)
     assert seen["woke"] and not seen["put to sleep"]
+
+
+def test_rows_that_never_end_take_no_slots() -> None:
+    """EXCEPT of few different rows that come for ever holds as much after many of them as after a few."""
+    port = Port(0, (BIGINT,), ("a",), 1, (Column(0, BIGINT),))
+    node = ExceptNode(9, (port, replace(port, node=1)), (BIGINT,), (0,), ("a",), ("a",), 1, 1, "")
+    world, store, operator = World([pa.int64()], [], streams=["a"]), MemoryStore(), ExceptOperator(node)
+    for step in range(300):
+        rows = [Row(0, step, FOREVER, None, (n % 3,)) for n in range(10)]
+        clock = Clock({"a": step + 1}, {"plain": step}, {}, end=False)
+        list(operator.step([[Delta(batch_of(world, rows, False), None)]] * 2, clock, store))
+    slots = Slots.load(store)
+    assert slots is not None and slots.rows.sum() > 1000
+    assert len(slots) == 1 << slot_counts.FEWEST_SLOT_BITS
 
 
 def test_slots_are_kept_whole_or_as_few_changes() -> None:

@@ -58,7 +58,14 @@ def test_functions_that_rise_with_time_bound_groups(key: str) -> None:
 
 @pytest.mark.parametrize(
     "key",
-    ["ts % 10", "-ts", "ts * -1", "abs(ts)", "date_format(timestamp_seconds(ts), 'dd.MM.yyyy')", "a DIV 10"],
+    [
+        "ts % 10000",
+        "-ts",
+        "ts * -1",
+        "abs(ts)",
+        "date_format(timestamp_seconds(ts), 'dd.MM.yyyy')",
+        "a DIV 10",
+    ],
 )
 def test_functions_that_fall_do_not(key: str) -> None:
     assert judged(f"SELECT COUNT(*) AS c FROM u GROUP BY {key}").purgeable == {"u": False}
