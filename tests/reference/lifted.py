@@ -41,6 +41,9 @@ def lift(select: str) -> tuple[str, bool]:
     for identifier in tree.find_all(exp.Identifier):
         if not identifier.quoted:
             identifier.set("this", identifier.name.lower())
+    for number, source in enumerate(tree.find_all(exp.Subquery)):
+        if not source.alias and isinstance(source.parent, exp.From | exp.Join):
+            source.set("alias", exp.TableAlias(this=exp.to_identifier(f"sub_{number}")))
     blocks = [block for block in tree.find_all(exp.Query) if not isinstance(block, exp.Subquery)]
     changelog = not all(map(_is_plain, blocks))
     tree = _forgive(_lift(tree, hand_on=not changelog))
@@ -48,13 +51,15 @@ def lift(select: str) -> tuple[str, bool]:
 
 
 def _is_plain(block: exp.Expr) -> bool:
-    """A block without aggregates, DISTINCT, set operators, outer joins or sub-query conditions of its own."""
+    """A block without aggregates, DISTINCT, set operators, ranks, outer joins or sub-query conditions."""
     if not isinstance(block, exp.Select) or block.args.get("distinct") or block.args.get("group"):
+        return False
+    if any(block.args.get(clause) for clause in ("qualify", "limit")):
         return False
     if any(map(_asks_for_partners, block.args.get("joins") or [])) or _nested_queries(block):
         return False
     expressions = (block.args.get("having"), *block.expressions)
-    return not any(part is not None and part.find(exp.AggFunc) for part in expressions)
+    return not any(part is not None and part.find(exp.AggFunc, exp.Window) for part in expressions)
 
 
 def _lift(tree: exp.Expr, hand_on: bool) -> exp.Expr:
@@ -101,9 +106,23 @@ def _lift_block(block: exp.Select, hand_on: bool, around: Sequence[str] = ()) ->
     if not carriers:
         return
     block.where(_alive([*around, *carriers]), copy=False)
+    if len(carriers) == len(sources) and not block.args.get("group"):
+        _break_ties(block, carriers)
     if hand_on:
         for name in HIDDEN:
             block.select(exp.alias_(_combined(name, carriers), name), copy=False)
+
+
+def _break_ties(block: exp.Select, carriers: list[str]) -> None:
+    """Ties of ROW_NUMBER and LIMIT go by event time."""
+    parts = [*block.expressions, *([block.args["qualify"]] if block.args.get("qualify") else [])]
+    windows = [window for part in parts for window in part.find_all(exp.Window)]
+    orders = [one.args["order"] for one in windows if isinstance(one.this, exp.RowNumber)]
+    if block.args.get("limit"):
+        orders.append(block.args.get("order") or exp.Order(expressions=[]))
+        block.set("order", orders[-1])
+    for order in orders:
+        order.append("expressions", exp.Ordered(this=_combined("__s", carriers), nulls_first=True))
 
 
 def _combined(name: str, carriers: list[str]) -> exp.Expr:

@@ -24,6 +24,7 @@ from seine.algebra.plan import (
     SetOperation,
     UnionAll,
 )
+from seine.algebra.rank_plan import Ordering, Rank
 from seine.algebra.search_plan import SchemaGraph, Search
 from seine.algebra.tree_pattern_text import print_pattern
 from seine.algebra.types import Kind
@@ -235,6 +236,8 @@ def _headline(plan: Plan) -> str:
         case Aggregate(_, keys, calls, outputs):
             texts = [describe(key, names) for key in keys]
             return "Aggregate " + _list(texts + [describe_aggregate(call, names) for call in calls], outputs)
+        case Rank():
+            return _rank_headline(plan, names)
         case Search():
             return _search_headline(plan)
         case Distinct() | UnionAll():
@@ -248,6 +251,28 @@ def _headline(plan: Plan) -> str:
         case DocumentQuery(_, _, publish):
             return "DocumentQuery" if publish is None else f"DocumentQuery PUBLISH {column_name(publish)}"
     raise TypeError(f"not a plan: {plan!r}")
+
+
+def describe_order(order: Sequence[Ordering], names: Sequence[str]) -> str:
+    """ORDER BY in words: price DESC, ts; where NULLs come if that is not as in Spark."""
+    texts = []
+    for one in order:
+        nulls = (
+            "" if one.nulls_first != one.descending else " NULLS " + ("FIRST" if one.nulls_first else "LAST")
+        )
+        texts.append(f"{names[one.column]}{' DESC' if one.descending else ''}{nulls}")
+    return ", ".join(texts)
+
+
+def _rank_headline(plan: Rank, names: Sequence[str]) -> str:
+    """Rank ROW_NUMBER() <= 3 PARTITION BY k ORDER BY v DESC AS rn."""
+    by = ", ".join(names[index] for index in plan.partition)
+    order = describe_order(plan.order, names)
+    parts = [f"Rank {plan.function.upper()}()", *([] if plan.most is None else [f"<= {plan.most}"])]
+    parts += [f"PARTITION BY {by}"] if by else []
+    parts += [f"ORDER BY {order}"] if order else []
+    parts += [] if plan.name is None else [f"AS {column_name(plan.name)}"]
+    return " ".join(parts)
 
 
 def _search_headline(plan: Search) -> str:

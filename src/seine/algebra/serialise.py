@@ -25,6 +25,7 @@ from seine.algebra.plan import (
     SetOperation,
     UnionAll,
 )
+from seine.algebra.rank_plan import Ordering, Rank
 from seine.algebra.schema_graphs import SchemaGraphs
 from seine.algebra.search_plan import Search, Top
 from seine.algebra.search_terms import Alternative, Term
@@ -68,6 +69,10 @@ def plan_from_json(form: JsonObject, graphs: SchemaGraphs | None = None) -> Plan
             return Aggregate(inputs[0], _expressions(form["keys"]), calls, tuple(form["names"]))
         case "distinct":
             return Distinct(inputs[0])
+        case "rank":
+            order = tuple(Ordering(*one) for one in form["order"])
+            partition = tuple(form["partition"])
+            return Rank(inputs[0], form["function"], partition, order, form["most"], form["name"])
         case "unionall":
             return UnionAll(tuple(inputs))
         case "except" | "setoperation":  # the former in catalogs from before there were others
@@ -97,6 +102,10 @@ def _fields_of_node_to_json(plan: Plan) -> JsonObject:
             return {"keys": [to_json(key) for key in keys], "calls": forms, "names": list(names)}
         case SetOperation(_, _, kind, reads):
             return {} if kind is SetKind.EXCEPT else {"kind": kind.value, "reads": list(reads)}
+        case Rank(_, function, partition, order, most, name):
+            orders = [[one.column, one.descending, one.nulls_first] for one in order]
+            numbers = {"partition": list(partition), "order": orders, "most": most}
+            return {"function": function, **numbers, "name": name}
     return document_fields_to_json(plan) or {}
 
 

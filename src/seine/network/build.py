@@ -26,6 +26,7 @@ from seine.algebra.plan import (
     SetOperation,
     UnionAll,
 )
+from seine.algebra.rank_plan import Rank, has_event_time
 from seine.algebra.search_plan import Search
 from seine.algebra.types import BIGINT
 from seine.graph.claims import Claim
@@ -218,7 +219,7 @@ class Builder:
         return self._breakers.set_operator(ChangelogNode, [self._block(block)])
 
     def _breaker(self, plan: Plan, alone: bool = True) -> BreakerRows:
-        if isinstance(plan, Aggregate | Distinct | SetOperation):
+        if isinstance(plan, Aggregate | Distinct | SetOperation | Rank):
             self._heard.ask(self._groupings(plan))
         match plan:
             case Aggregate():
@@ -227,6 +228,8 @@ class Builder:
                 return self._released(plan, self._distinct(input, alone))
             case SetOperation():
                 return self._released(plan, self._sets.operation(plan))
+            case Rank(input):
+                return self._released(plan, self._ranked(plan, self._rows(input)))
             case UnionAll():
                 return self._sets.union_all(plan)
             case Search():
@@ -254,6 +257,11 @@ class Builder:
         if any(session_of(key) is not None for key in plan.keys):
             return place_session_groups(self._breakers, plan, rows, expandable=expandable, lasting=lasting)
         return self._breakers.aggregate(plan, rows, expandable=expandable, lasting=lasting, final=final)
+
+    def _ranked(self, plan: Rank, rows: BlockRows) -> BreakerRows:
+        """The first rows of partitions; those of streams, not of groups, have an event time."""
+        lasting = all(grouping.lasts for grouping in self._groupings(plan))
+        return self._breakers.ranked(plan, rows, timed=has_event_time(plan.input), lasting=lasting)
 
     def _released(self, plan: Plan, breaker: BreakerRows) -> BreakerRows:
         """A pipeline breaker, freed by punctuations where they can free its groups."""

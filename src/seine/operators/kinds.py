@@ -27,6 +27,7 @@ from seine.operators.match.deliver_node import DeliverNode
 from seine.operators.match.fan_node import FanNode
 from seine.operators.match.prefilter_node import PrefilterNode
 from seine.operators.multi_join.multi_join_node import MultiJoinNode
+from seine.operators.rank.rank_node import RankNode
 from seine.operators.search.alive_top_node import AliveTopNode
 from seine.operators.search.period_top_node import PeriodTopNode
 from seine.operators.search.search_node import SearchNode
@@ -55,6 +56,7 @@ KINDS = NodeKinds(
     DistinctNode,
     ExceptNode,
     MultisetNode,
+    RankNode,
     ChangelogNode,
     FinalNode,
     SettledNode,

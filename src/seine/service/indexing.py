@@ -19,6 +19,7 @@ from itertools import accumulate, pairwise
 from seine.algebra.document_plan import DocumentQuery
 from seine.algebra.expressions import Expression, columns_of, renumber, substitute
 from seine.algebra.plan import Aggregate, AggregateCall, Distinct, Lookup, Plan, Scan, SetOperation, UnionAll
+from seine.algebra.rank_plan import Rank
 from seine.algebra.search_plan import Search
 from seine.catalog.index import Placement, Topology, grouping, set_operation
 from seine.catalog.index.clauses import set_id, topology_id
@@ -96,6 +97,8 @@ class _Entering:
                 return self._set("union", branches)
             case Distinct(input):
                 return self._set("union", [input])
+            case Rank():
+                return self._rank(item)
             case SetOperation(left, right, kind):
                 return self._set(kind.value, [left, right])
             case UnionAll(branches):
@@ -111,6 +114,11 @@ class _Entering:
             for call in plan.calls
         ]
         return _called("group", rows.id, *map(term_text, keys), *calls)
+
+    def _rank(self, plan: Rank) -> str:
+        rows = self.rows(plan.input)
+        rule = (plan.function, plan.partition, plan.order, plan.most, plan.name is None)
+        return _called("rank", rows.named(), str(rule))
 
     def _set(self, kind: str, inputs: Iterable[Plan]) -> str:
         names = [self.rows(each).named() for each in inputs]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from seine.algebra.definitions import StreamDef
 from seine.algebra.plan import Aggregate, Distinct, Plan, Query, Scan, SetOperation, tables_of, walk
+from seine.algebra.rank_plan import Rank, bound_ranks
 from seine.errors import Position
 from seine.frontends.keyword.search import read_search
 from seine.frontends.keyword.search_statement import SearchStatement
@@ -76,7 +77,7 @@ def read_query(
     plan = templates.plan(cursor.source, tokens, start, end)
     if plan is None:
         plan = parse_select(cursor.source, start, end, templates.tables)
-    query = Query(name.written, plan, options, cursor.source.text[start:end])
+    query = Query(name.written, bound_ranks(plan), options, cursor.source.text[start:end])
     if "memory" in places:
         refuse_misplaced_limit(cursor, query, places["memory"])
     refuse_misplaced_relation(cursor, query, name)
@@ -101,7 +102,7 @@ def _unavailable(query: Query) -> str | None:
 def _is_of_deletable(plan: Plan) -> bool:
     """Whether results are combinations of tuples of which some may be deleted."""
     parts = [*walk(plan)]
-    if any(isinstance(part, Aggregate | Distinct | SetOperation) for part in parts):
+    if any(isinstance(part, Aggregate | Distinct | SetOperation | Rank) for part in parts):
         return False
     return any(isinstance(part, Scan) and part.stream.retractable for part in parts)
 

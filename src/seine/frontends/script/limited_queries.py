@@ -6,6 +6,7 @@ This is required of queries with a memory limit, and of those that join streams 
 from __future__ import annotations
 
 from seine.algebra.plan import Aggregate, Distinct, Lookup, Query, Scan, SetOperation, UnionAll, walk
+from seine.algebra.rank_plan import Rank
 from seine.errors import ScriptError
 from seine.frontends.text.cursor import Cursor, Name
 from seine.frontends.text.lexer import Token
@@ -15,6 +16,7 @@ _NON_MONOTONE = {
     Distinct: "DISTINCT",
     UnionAll: "UNION",
     SetOperation: "EXCEPT, INTERSECT, semi or anti joins",
+    Rank: "ranks and LIMIT",
 }
 
 

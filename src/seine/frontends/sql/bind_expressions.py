@@ -22,6 +22,7 @@ from seine.algebra.types import BOOLEAN, NULL
 from seine.frontends.sql.context import Context
 from seine.frontends.sql.grouping_sets import GROUPING, GROUPING_ID, grouping_call
 from seine.frontends.sql.literals import constant_cast, interval, number
+from seine.frontends.sql.over_calls import OverCalls
 from seine.frontends.sql.scope import FromBlock, key_of, resolve_column
 from seine.frontends.sql.type_names import cast_type
 from seine.frontends.sql.window_pairs import PARTS, is_pair, part_of
@@ -51,6 +52,7 @@ class ExpressionBinder:
     Without `aggregates` an aggregate call is refused. Outside of aggregates, `aliases` are output
     names that take precedence over input columns, and `earlier` are outputs to the left, to which a
     name resolves if no input column has it. `places` has the node where each input column is first read.
+    `over` takes the window functions; without it they are refused.
     """
 
     context: Context
@@ -60,6 +62,7 @@ class ExpressionBinder:
     aliases: dict[str, Expression] = field(default_factory=dict)
     places: dict[int, exp.Expr] = field(default_factory=dict)
     earlier: dict[str, Expression] = field(default_factory=dict)
+    over: OverCalls | None = None
     _within_aggregate: bool = False
 
     def bind(self, node: exp.Expr) -> Expression:
@@ -140,6 +143,14 @@ class ExpressionBinder:
             args.reverse()
         return resolve_call(name, args)
 
+    def windowed(self, node: exp.Window) -> Expression:
+        """What stands for a window function, f(...) OVER (...)."""
+        if self.over is None or self._within_aggregate:
+            where = "an aggregate" if self._within_aggregate else self.clause
+            message = f"a window function is not allowed in {where}"
+            raise self.context.error(node, message, "use QUALIFY, or a sub-query in FROM")
+        return self.over.bind(node, self.bind, self.context)
+
     def filtered(self, node: exp.Filter) -> Expression:
         """f(x) FILTER (WHERE p) is f(CASE WHEN p THEN x END), as aggregates pass over NULL."""
         if not isinstance(node.this, exp.Anonymous) or not is_aggregate(node.this.name):
@@ -193,8 +204,6 @@ def _item(binder: ExpressionBinder, node: exp.Expr) -> Expression:
 
 def _refusal(node: exp.Expr) -> tuple[str, str]:
     """The message and hint for a node that cannot be bound."""
-    if isinstance(node, exp.Window):
-        return "window functions are not supported", "group with GROUP BY, or join the stream with itself"
     if isinstance(node, exp.Query | exp.Exists):
         hint = "EXISTS and IN stand in WHERE, alone or joined by AND; an aggregate also in SELECT and HAVING"
         return "a sub-query is not supported here", hint
@@ -343,6 +352,7 @@ def _strings(binder: ExpressionBinder, node: exp.Expr) -> Expression:
 _HANDLERS: dict[type, Handler] = {
     exp.Column: ExpressionBinder.column,  # type: ignore[dict-item]
     exp.Anonymous: ExpressionBinder.call,  # type: ignore[dict-item]
+    exp.Window: ExpressionBinder.windowed,  # type: ignore[dict-item]
     exp.Filter: ExpressionBinder.filtered,  # type: ignore[dict-item]
     exp.Literal: _literal,
     exp.RawString: lambda binder, node: literal(node.name),

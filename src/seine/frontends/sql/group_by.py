@@ -32,6 +32,7 @@ from seine.frontends.sql.grouping_sets import (
     has_supergroups,
     read_grouping_sets,
 )
+from seine.frontends.sql.over_calls import has_placeholder, is_over, without_placeholders
 from seine.frontends.sql.scope import SCALARS, FromBlock, NamedExpression, key_of
 
 
@@ -40,7 +41,8 @@ def is_grouped(select: exp.Select) -> bool:
     if select.args.get("group") or select.args.get("having"):
         return True
     calls = (node for item in select.expressions for node in item.find_all(exp.Anonymous))
-    return any(is_aggregate(call.name) and call.find_ancestor(exp.Query) is select for call in calls)
+    aggregates = (call for call in calls if is_aggregate(call.name) and not is_over(call))
+    return any(call.find_ancestor(exp.Query) is select for call in aggregates)
 
 
 @dataclass
@@ -67,18 +69,24 @@ class GroupedSelect:
         calls = [] if group is None else group.find_all(exp.Anonymous)
         return {call.name.lower(): binder.bind(call) for call in calls if call.name.lower() in PAIRS}
 
-    def plan(self, outputs: list[NamedExpression]) -> Plan:
-        """The plan of the SELECT with these outputs, bound over the block and the aggregates."""
+    def plan(
+        self, outputs: Sequence[NamedExpression], columns: Sequence[NamedExpression] | None = None
+    ) -> Plan:
+        """The plan of the SELECT with these outputs, bound over the block and the aggregates.
+
+        With `columns` the plan has these instead, of which the outputs are made.
+        """
         sets = self._sets(outputs)
         written = list(dict.fromkeys(key for keys in sets for key in keys))
         self.every = self.keys = _all_parts(written)
         self._refuse_windows()
         self._refuse_missing_window(sets)
         having = self._having(outputs)
-        plans = [self._grouped(outputs, having, keys) for keys in sets]
+        shown = outputs if columns is None else columns
+        plans = [self._grouped(shown, having, keys) for keys in sets]
         return plans[0] if len(plans) == 1 else UnionAll(tuple(plans))
 
-    def _grouped(self, outputs: list[NamedExpression], having: Expression | None, written: Keys) -> Plan:
+    def _grouped(self, outputs: Sequence[NamedExpression], having: Expression | None, written: Keys) -> Plan:
         """The groups by one grouping set; keys of the other sets are NULL in it."""
         self.keys = _all_parts(written)
         self._refuse_partition(written)
@@ -108,12 +116,13 @@ class GroupedSelect:
         source = block_plan(self.block, self.select, self.context)
         return Aggregate(source, tuple(self.keys), calls, tuple(names))
 
-    def _sets(self, outputs: list[NamedExpression]) -> list[Keys]:
+    def _sets(self, outputs: Sequence[NamedExpression]) -> list[Keys]:
         group = self.select.args.get("group")
         if group is None:
             return [()]
         if group.args.get("all"):
-            return [tuple(output.value for output in outputs if not self._aggregated(output.value))]
+            values = without_placeholders(output.value for output in outputs)
+            return [tuple(value for value in values if not self._aggregated(value))]
         if not group.expressions:
             raise self.context.error(group, "GROUP BY needs an expression")
         return read_grouping_sets(group, lambda node: self._key(node, outputs), self.context)
@@ -169,7 +178,7 @@ class GroupedSelect:
         )
         raise self.context.error(group, "sessions are of the time of one stream", hint)
 
-    def _key(self, node: exp.Expr, outputs: list[NamedExpression]) -> Expression:
+    def _key(self, node: exp.Expr, outputs: Sequence[NamedExpression]) -> Expression:
         """A grouping key: an ordinal, the alias of an output that is no input column, or an expression."""
         key: Expression | None = None
         if isinstance(node, exp.Literal) and not node.is_string:
@@ -184,16 +193,16 @@ class GroupedSelect:
             raise self.context.error(node, "an aggregate cannot be grouped by", "use a sub-query in FROM")
         return key
 
-    def _ordinal(self, node: exp.Literal, outputs: list[NamedExpression]) -> Expression:
+    def _ordinal(self, node: exp.Literal, outputs: Sequence[NamedExpression]) -> Expression:
         if not node.name.isdigit() or not 1 <= int(node.name) <= len(outputs):
             raise self.context.error(node, f"GROUP BY {node.name}: the SELECT has {len(outputs)} columns")
         return outputs[int(node.name) - 1].value
 
-    def _having(self, outputs: list[NamedExpression]) -> Expression | None:
+    def _having(self, outputs: Sequence[NamedExpression]) -> Expression | None:
         having = self.select.args.get("having")
         if having is None:
             return None
-        aliases = {output.name: output.value for output in outputs}
+        aliases = {output.name: output.value for output in outputs if not has_placeholder(output.value)}
         binder = ExpressionBinder(
             self.context, self.block, "HAVING", self.aggregates, aliases, self.binder.places, {**self.windows}
         )

@@ -25,6 +25,7 @@ from seine.algebra.expressions import (
     substitute,
 )
 from seine.algebra.plan import Aggregate, Distinct, Join, Plan, Project, Select, SetOperation, UnionAll, walk
+from seine.algebra.rank_plan import Rank
 from seine.algebra.types import BOOLEAN
 from seine.errors import SeineError
 from seine.frontends.sql.bind_expressions import ExpressionBinder
@@ -209,6 +210,8 @@ def _filled(plan: Plan, given: Mapping[str, list[Expression]]) -> Plan:
             return Project(_filled(input, given), expressions, names)
         case Aggregate(input, keys, calls, names):
             return Aggregate(_filled(input, given), keys, calls, names)
+        case Rank():
+            return replace(plan, input=_filled(plan.input, given))
         case Distinct(input):
             return Distinct(_filled(input, given))
         case Join(left, right, on):

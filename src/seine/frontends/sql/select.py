@@ -19,18 +19,16 @@ from seine.frontends.sql.dialect import SeineSql
 from seine.frontends.sql.from_clause import Analyse, read_from
 from seine.frontends.sql.group_by import GroupedSelect, is_grouped, refuse_ungrouped_windows
 from seine.frontends.sql.partner_joins import refuse_outer
+from seine.frontends.sql.ranked_select import is_ranked, ranked_select
 from seine.frontends.sql.scope import SCALARS, FromBlock, FromItem, NamedExpression, key_of, visible_item
 from seine.frontends.sql.sub_query_values import restrict, scalar_plan, scalars_in, with_values
 
 _SUPPORTED = {"expressions", "from_", "joins", "where", "group", "having", "distinct", "with_", "hint"}
+_SUPPORTED |= {"qualify", "windows", "order", "limit", "offset"}
 _HINTS = {
-    "order": "results are a changelog without order",
     "sort": "results are a changelog without order",
-    "limit": "write WITH (limit = n) to bound what a query delivers",
-    "qualify": "window functions are not supported",
-    "windows": "window functions are not supported",
 }
-_CLAUSES = {"order": "ORDER BY", "sort": "SORT BY", "windows": "WINDOW", "laterals": "LATERAL VIEW"}
+_CLAUSES = {"order": "ORDER BY", "sort": "SORT BY", "laterals": "LATERAL VIEW"}
 
 
 def analyse_select(select: exp.Select, context: Context, analyse: Analyse) -> Projection | Plan:
@@ -42,14 +40,16 @@ def analyse_select(select: exp.Select, context: Context, analyse: Analyse) -> Pr
     if distinct is not None and distinct.args.get("on") is not None:
         raise context.error(distinct, "DISTINCT ON is not supported", "use GROUP BY with MIN or MAX")
     refuse_ungrouped_windows(block.conjuncts, select, context)
-    if is_grouped(select) or distinct is not None:
+    if is_grouped(select) or is_ranked(select) or distinct is not None:
         refuse_outer(block.conjuncts, select, context)
         context = context.without_outer()
-    if is_grouped(select):
-        grouping = _grouped_select(select, block, context, analyse)
+    grouping = _grouped_select(select, block, context, analyse) if is_grouped(select) else None
+    valued = context if grouping else with_values(select.expressions, select, block, context, analyse)
+    if is_ranked(select):
+        return ranked_select(select, block, valued, _outputs, grouping)
+    if grouping is not None:
         plan = grouping.plan(_outputs(select, grouping.binder))
         return plan if distinct is None else Distinct(plan)
-    valued = with_values(select.expressions, select, block, context, analyse)
     outputs = _outputs(select, ExpressionBinder(valued, block, "SELECT"))
     refuse_ungrouped_windows([output.value for output in outputs], select, context)
     projection = Projection(block, outputs, select, context)

@@ -10,6 +10,7 @@ from seine.algebra.plan import Distinct, Plan, Project, SetKind, SetOperation, U
 from seine.algebra.types import Type
 from seine.frontends.sql.block_plan import Projection
 from seine.frontends.sql.context import CommonTable, Context
+from seine.frontends.sql.ranked_select import limited
 from seine.frontends.sql.scope import key_of
 from seine.frontends.sql.select import analyse_select, refuse_clauses
 
@@ -28,8 +29,8 @@ def analyse(node: exp.Expr, context: Context) -> Projection | Plan:
         refuse_clauses(node, context, {"this", "alias", "with_"})
         return analyse(node.this, context)
     if isinstance(node, exp.Union | exp.Except | exp.Intersect):
-        refuse_clauses(node, context, {"this", "expression", "distinct", "with_"})
-        return _set_operation(node, context.without_outer())
+        refuse_clauses(node, context, {"this", "expression", "distinct", "with_", "order", "limit", "offset"})
+        return limited(node, _set_operation(node, context.without_outer()), context)
     raise context.error(node, "a query is a SELECT", "write SELECT ... FROM ...")
 
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from seine.algebra.plan import Aggregate, Distinct, Plan, Project, Select, SetOperation, UnionAll
+from seine.algebra.rank_plan import Rank
 from seine.frontends.sql.scope import key_of
 
 
@@ -39,6 +40,10 @@ def _renamed(plan: Plan, names: tuple[str, ...]) -> Plan:
     match plan:
         case Project() | Aggregate():
             return replace(plan, names=names)
+        case Rank():
+            below = len(plan.input.schema)
+            name = None if plan.name is None else names[-1]
+            return replace(plan, input=_renamed(plan.input, names[:below]), name=name)
         case Select() | Distinct():
             return replace(plan, input=_renamed(plan.input, names))
         case UnionAll():

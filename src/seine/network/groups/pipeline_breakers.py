@@ -17,8 +17,9 @@ from itertools import count
 from seine.algebra.event_windows import windows_of
 from seine.algebra.expressions import Call, Column, Expression, Literal, substitute
 from seine.algebra.plan import Aggregate, AggregateCall, Scan, SetKind, walk
+from seine.algebra.rank_plan import Rank
 from seine.algebra.search_plan import Top
-from seine.algebra.types import BIGINT, BOOLEAN, Type
+from seine.algebra.types import BIGINT, BOOLEAN, INT, Type
 from seine.graph.node import Node, Port
 from seine.network.groups.aggregate_inputs import TAG_VALUE, AggregateInput, FromRows, fan_of
 from seine.network.groups.kin_groups import KinGroups, coarser_kin, finest_of, with_functions_of
@@ -39,10 +40,13 @@ from seine.operators.group.multiset_node import MultisetNode
 from seine.operators.group.session_node import SessionNode
 from seine.operators.group.settled_node import SettledNode
 from seine.operators.join.final_time import FinalTime
+from seine.operators.rank.rank_node import RankNode
 from seine.operators.search.alive_top_node import AliveTopNode
 from seine.operators.search.period_top_node import PeriodTopNode
 from seine.optimizer.canonical.simplify import simplify
 from seine.safety.states.final_groups import Clocks
+
+ALL_ROWS = 2**62  # how many are wanted of a partition of which there is no limit
 
 SetNode = (
     DistinctNode
@@ -51,6 +55,7 @@ SetNode = (
     | MergeNode
     | ChangelogNode
     | SessionNode
+    | RankNode
     | SettledNode
     | PeriodTopNode
     | AliveTopNode
@@ -308,6 +313,31 @@ class PipelineBreakers:
             return SessionNode(ports=ports, **common)
 
         return self._placed_breaker([rows], key, candidate)
+
+    def ranked(self, plan: Rank, rows: BlockRows, *, timed: bool, lasting: bool) -> BreakerRows:
+        """The first rows of partitions; how many is in the rows, behind the tag."""
+        wanted = Literal(ALL_ROWS if plan.most is None else plan.most, BIGINT)
+        first = 2  # the column of the node that is the plan's first
+        order = tuple(one.moved(first + one.column) for one in plan.order)
+        number = (INT,) if plan.name is not None else ()
+
+        def key(types: Sequence[Type]) -> tuple[Expression, ...]:
+            return tuple(Column(i, types[i]) for i in (0, *(first + column for column in plan.partition)))
+
+        def candidate(ports: tuple[Port, ...], streams: Iterable[str], stage: int) -> SetNode:
+            common = self._placer.common((*ports[0].types, *number), streams, streams, 1, stage + 1)
+            return RankNode(
+                ports=ports,
+                function=plan.function,
+                order=order,
+                with_number=plan.name is not None,
+                timed=timed,
+                lasting=lasting,
+                **common,
+            )
+
+        placed = self._placed_breaker([replace(rows, outputs=(wanted, *rows.outputs))], key, candidate)
+        return replace(placed, columns=placed.columns[1:])
 
     def changelog_of(self, breaker: BreakerRows) -> BreakerRows:
         """A changelog straight on a merge: tags stay as they are."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from seine.algebra.plan import Aggregate, Distinct, Query, Scan, SetOperation, UnionAll, walk
+from seine.algebra.rank_plan import Rank
 from seine.algebra.search_plan import Search
 from seine.errors import SeineError
 
@@ -29,7 +30,7 @@ def form_of(query: Query) -> RecordForm:
         changelog = query.plan.is_changelog
     else:
         changelog = any(
-            isinstance(p, Aggregate | Distinct | UnionAll | SetOperation) for p in walk(query.plan)
+            isinstance(p, Aggregate | Distinct | UnionAll | SetOperation | Rank) for p in walk(query.plan)
         )
     importance = str(query.option("importance", "min"))
     return RecordForm(names, changelog, _domain(query), limit_of(query), importance)

@@ -24,7 +24,7 @@ class SetOperatorNode(Node):
         """How many of its ports bring rows; the others, behind them, bring punctuations."""
 
     @property
-    def operation(self) -> str:
+    def operation(self) -> Hashable:
         """What it does to its rows, where nodes of one kind differ in that."""
         return self.kind
 

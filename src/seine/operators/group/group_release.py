@@ -11,8 +11,9 @@ tuples have come as groups were left by the last, and some more.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -21,8 +22,6 @@ import pyarrow.compute as pc
 from seine.algebra.arrays import AnyArray
 from seine.algebra.expressions import Column
 from seine.graph.node import Port
-from seine.operators.group.copies import Copies
-from seine.operators.group.grouped import Grouped
 from seine.operators.group.release_rules import Releases
 from seine.operators.join.final_time import passed
 from seine.operators.join.key_punctuations import Punctuators
@@ -35,6 +34,18 @@ from seine.rows.hashing import hash_columns
 GROUPS_PER_PUNCTUATION = 16
 TUPLES_BETWEEN_RELEASES = 256  # tuples that come before a look for times that have passed
 _PLACE = "_place"
+
+
+class HeldGroups(Protocol):
+    """What is held by key."""
+
+    def size(self, store: Store) -> int:
+        """About how much is held."""
+        ...
+
+    def release(self, finished: Callable[[pa.RecordBatch], AnyArray], store: Store) -> int:
+        """Forget groups that nothing will change; `finished` says where they are among all. How many stay."""
+        ...
 
 
 class Releasing:
@@ -59,7 +70,7 @@ class Releasing:
         clock: Clock,
         streams: Collection[str],
         store: Store,
-        grouped: Grouped | Copies,
+        grouped: HeldGroups,
     ) -> None:
         """Take punctuations in, and free what is finished, if it is time; `arrived` rows of streams came."""
         progress = clock.progress(streams)

@@ -35,14 +35,13 @@ class DeliverStep:
     def __init__(self, node: DeliverNode, tables: Tables, below: Node) -> None:
         """`below` is the node whose rows arrive."""
         table = tables[node.filter.table]
-        tested = node.filter.shape.columns if node.filter.shape is not None else frozenset()
         *constants, forms, rows = table_columns(table)
         self._selection = SelectionGroup(node.filter.shape, constants, len(table))
         self._writers: list[RecordWriter] = []
         self._writer_of = np.zeros(len(table), np.int64)  # of each row of the table
         self._row = np.zeros(len(table), np.int64)  # in the tables of its writer
         numbers, places = forms.to_numpy(), rows.to_numpy()
-        for i, (read, alike) in enumerate(_alike(node.forms, below, tested)):
+        for i, (read, alike) in enumerate(_alike(node.forms, below)):
             self._writers.append(RecordWriter(alike, tables, read))
             first = 0
             for form in alike:
@@ -141,22 +140,22 @@ def _outputs(form: Form) -> tuple[Expression, ...]:
     return form.expressions if form.importance is None else (*form.expressions, form.importance)
 
 
-def _alike(forms: Sequence[Form], below: Node, tested: frozenset[int]) -> Iterable[Alike]:
+def _alike(forms: Sequence[Form], below: Node) -> Iterable[Alike]:
     """The forms by what their records are like, with the columns that count; one with constants is alone."""
     groups: dict[Hashable, Alike] = {}
     for form in forms:
-        read = _partly_read(below, form, tested)
+        read = _partly_read(below, form)
         fixed = not parameters_in(_outputs(form))
         key = (read, replace(form, table=0, checks=())) if fixed else form.table
         groups.setdefault(key, (read, []))[1].append(form)
     return groups.values()
 
 
-def _partly_read(below: Node, form: Form, tested: frozenset[int]) -> tuple[int, ...] | None:
+def _partly_read(below: Node, form: Form) -> tuple[int, ...] | None:
     """The columns of groups' results that a form reads, keys included; None if nothing else changes them."""
     if below.group_width is None:
         return tuple(range(len(below.types))) if below.restates else None
-    read = tested.union(range(below.group_width), *(e.columns for e in (*form.checks, *form.expressions)))
+    read = {*range(below.group_width)}.union(*(e.columns for e in (*form.checks, *form.expressions)))
     return None if len(read) == len(below.types) else tuple(sorted(read))
 
 

@@ -17,6 +17,7 @@ from seine.algebra.plan import (
     SetOperation,
     UnionAll,
 )
+from seine.algebra.rank_plan import ROW_NUMBER, Rank
 from seine.optimizer.traverse import with_inputs
 
 PositionMap = dict[int, int]  # position before -> position after
@@ -57,6 +58,8 @@ def _prune(plan: Plan, needed: list[int]) -> tuple[Plan, PositionMap]:
             return _prune_join(plan, needed)
         case Aggregate():
             return _prune_aggregate(plan, needed)
+        case Rank():
+            return _prune_rank(plan, needed)
         case UnionAll(branches):
             return UnionAll(tuple(_narrow(branch, needed) for branch in branches)), _positions(needed)
         case SetOperation(_, _, kind) if kind.is_of_pairs:
@@ -112,6 +115,23 @@ def _prune_aggregate(plan: Aggregate, needed: list[int]) -> tuple[Plan, Position
         tuple(plan.names[index] for index in columns),
     )
     return pruned, _positions(columns)
+
+
+def _prune_rank(plan: Rank, needed: list[int]) -> tuple[Plan, PositionMap]:
+    """All columns break ties of ROW_NUMBER, so they stay."""
+    width = len(plan.input.schema)
+    is_read = width in needed
+    kept = {*range(width)} if plan.function == ROW_NUMBER else {index for index in needed if index < width}
+    kept |= {*plan.partition, *(one.column for one in plan.order)}
+    mapping = _positions(sorted(kept))
+    pruned = replace(
+        plan,
+        input=_narrow(plan.input, kept),
+        partition=tuple(mapping[index] for index in plan.partition),
+        order=tuple(one.moved(mapping[one.column]) for one in plan.order),
+        name=plan.name if is_read else None,
+    )
+    return pruned, mapping | ({width: len(kept)} if is_read else {})
 
 
 def _positions(kept: Iterable[int]) -> PositionMap:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from seine.algebra.event_windows import needs_groups
 from seine.algebra.expressions import (
+    Call,
     Expression,
     columns_of,
     conjunction,
@@ -22,6 +23,7 @@ from seine.algebra.plan import (
     SetOperation,
     UnionAll,
 )
+from seine.algebra.rank_plan import Rank, upper_bound
 from seine.optimizer.traverse import stays_small, with_inputs
 
 
@@ -29,8 +31,9 @@ def push_selections(plan: Plan) -> Plan:
     """Split conjunctions, push each conjunct down as far as its columns allow, and merge those that meet.
 
     A conjunct is pushed through a projection by substitution, below a join to the side that has its
-    columns, into every branch of a set operator, below a distinct, and below an aggregate with keys if
-    it reads keys alone. One that reads a relation alone stays at the lookup join.
+    columns, into every branch of a set operator, below a distinct, and below an aggregate with keys, or
+    a rank with a partition, if it reads these alone. One that reads a relation alone stays at the lookup
+    join.
 
     before: Select(Join(a, b), a.x > 1 AND b.y > 2 AND a.k = b.k)
     after:  Join(Select(a, x > 1), Select(b, y > 2), a.k = b.k)
@@ -48,6 +51,8 @@ def _push(plan: Plan, parts: list[Expression]) -> Plan:
             return _push_below_join(plan, parts)
         case Aggregate():
             return _push_below_aggregate(plan, parts)
+        case Rank():
+            return _push_below_rank(plan, parts)
         case UnionAll() | Distinct() | SetOperation():
             return with_inputs(plan, tuple(_push(child, parts) for child in plan.inputs))
     return _select(plan, parts)
@@ -89,3 +94,22 @@ def _push_below_aggregate(plan: Aggregate, parts: list[Expression]) -> Plan:
     staying = [part for part in parts if part not in sinking]
     below = _push(plan.input, [substitute(part, plan.keys) for part in sinking])
     return _select(with_inputs(plan, (below,)), staying)
+
+
+def _push_below_rank(plan: Rank, parts: list[Expression]) -> Plan:
+    """A bound of the number that the rank keeps by itself is said already."""
+    sinking = [part for part in parts if columns_of(part) and columns_of(part) <= {*plan.partition}]
+    number = len(plan.input.schema)
+    staying = [
+        part
+        for part in parts
+        if part not in sinking and not (plan.most is not None and _is_bound(part, number, plan.most))
+    ]
+    return _select(with_inputs(plan, (_push(plan.input, sinking),)), staying)
+
+
+def _is_bound(part: Expression, number: int, most: int) -> bool:
+    """Whether a condition says no more than that a number, which is at least 1, is at most so many."""
+    if upper_bound(part, number) != most or not isinstance(part, Call):
+        return False
+    return part.name in ("le", "lt", "ge", "gt") or (part.name == "eq" and most == 1)

@@ -9,6 +9,7 @@ They change the answer, and say how. Every one that is returned was judged.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import reduce
 
 from seine.algebra.event_windows import event_window
@@ -16,8 +17,10 @@ from seine.algebra.expressions import Column, Literal, conjunction, conjuncts, s
 from seine.algebra.functions import resolve_call
 from seine.algebra.plan import Aggregate, Join, Plan, Scan, Select, walk
 from seine.algebra.plan_text import column_name
+from seine.algebra.rank_plan import ROW_NUMBER, Rank
 from seine.algebra.types import BIGINT, DAY_TIME, TIMESTAMP
 from seine.optimizer.block import take_apart
+from seine.optimizer.traverse import rebuild
 from seine.safety.states.check_plan import judge
 
 _EXAMPLES = {TIMESTAMP: ("'1 hour'", "INTERVAL '1' HOUR"), BIGINT: ("60", "60")}  # of lengths, as in SQL
@@ -26,13 +29,13 @@ _LENGTH = 60  # of the judged change: any would do
 
 def time_cures(plan: Plan) -> list[str]:
     """What could be added to a query, each by itself, that makes it safe."""
-    return [*_window_of_groups(plan), *_condition_on_times(plan)][:1]
+    return [*_window_of_groups(plan), *_condition_on_times(plan), *_without_ties(plan)][:1]
 
 
 def _window_of_groups(plan: Plan) -> Iterator[str]:
     """A window for the groups of a query that has one GROUP BY."""
     grouped = [part for part in walk(plan) if isinstance(part, Aggregate)]
-    if len(grouped) != 1 or not grouped[0].keys:
+    if len(grouped) != 1 or not grouped[0].keys or any(isinstance(part, Rank) for part in walk(plan)):
         return
     (groups,) = grouped
     block = take_apart(groups.input, largest=None)
@@ -64,6 +67,17 @@ def _condition_on_times(plan: Plan) -> Iterator[str]:
         start, end = (_name(scan) for scan in (one, other))
         text = f"{end} BETWEEN {start} AND {start} + {_EXAMPLES[earlier.type][1]}"
         yield f"add a condition such as {text}, which leaves other pairs out"
+
+
+def _without_ties(plan: Plan) -> Iterator[str]:
+    """ROW_NUMBER for another rank, of which a partition has no more than n rows."""
+
+    def change(part: Plan) -> Plan:
+        return replace(part, function=ROW_NUMBER) if isinstance(part, Rank) else part
+
+    tied = [part for part in walk(plan) if isinstance(part, Rank) and part.function != ROW_NUMBER]
+    if tied and all(judge(rebuild(plan, change)).values()):
+        yield "use ROW_NUMBER(), which keeps n rows and not all ties"
 
 
 def _time(scan: Scan, first: int) -> Column:

@@ -23,6 +23,7 @@ from seine.algebra.expressions import Call, Column, Expression, Literal, columns
 from seine.algebra.functions import resolve_call
 from seine.algebra.monotone import monotone_in
 from seine.algebra.plan import Aggregate, Distinct, Lookup, Plan, Scan, SetOperation, UnionAll, walk
+from seine.algebra.rank_plan import Rank
 from seine.algebra.types import BIGINT, DAY_TIME, TIMESTAMP
 from seine.algebra.upper_bounds import UpperBound
 from seine.optimizer.block import Block
@@ -248,7 +249,8 @@ def row_schemes(plan: Plan, block_of: BlockOf) -> list[list[KeyScheme]]:
             places = [tuple((column, column) for column in stream.schemes[n].columns) for n in lasting]
             uses = [KeyScheme(plan, n, at) for n, at in zip(lasting, places, strict=True)]
             return [[] if stream.retractable else uses]
-    return [schemes for part in _parts(plan, block_of) or () for schemes in part.key_schemes()] or [[]]
+    keyed = [schemes for part in _parts(plan, block_of) or () for schemes in part.key_schemes()] or [[]]
+    return [[_of_columns(use, plan) for use in schemes] for schemes in keyed]
 
 
 def rising_columns(plan: Plan, block_of: BlockOf) -> list[RisingColumn]:
@@ -260,7 +262,18 @@ def rising_columns(plan: Plan, block_of: BlockOf) -> list[RisingColumn]:
     if isinstance(plan, Scan):
         return [] if plan.stream.retractable else [_time_of(plan)]
     parts = _parts(plan, block_of)
-    return [RisingColumn(key.place, key.clocks) for key in _common_rising_keys(parts)] if parts else []
+    rising = _common_rising_keys(parts) if parts else []
+    return [RisingColumn(_column(plan, key.place), key.clocks) for key in rising]
+
+
+def _column(plan: Plan, place: int) -> int:
+    """The column of a result that a key is, by its place: keys come first but for those of partitions."""
+    return plan.partition[place] if isinstance(plan, Rank) else place
+
+
+def _of_columns(use: KeyScheme, plan: Plan) -> KeyScheme:
+    """A scheme that is about keys of a result as one about its columns."""
+    return replace(use, places=tuple((_column(plan, place), column) for place, column in use.places))
 
 
 def _parts(plan: Plan, block_of: BlockOf) -> list[GroupedBlock] | None:
@@ -271,7 +284,7 @@ def _parts(plan: Plan, block_of: BlockOf) -> list[GroupedBlock] | None:
         case UnionAll(branches) if not any(_is_deletable(part) for part in walk(plan)):
             blocks = [(branch, block_of(branch)) for branch in branches]
             return [GroupedBlock(branch, block, block.outputs, block_of) for branch, block in blocks]
-        case Aggregate() | Distinct() | SetOperation():
+        case Aggregate() | Distinct() | SetOperation() | Rank():
             parts = groupings_of(plan, block_of)
             return parts if all(part.settles for part in parts) else None
     return None
@@ -287,11 +300,11 @@ def _is_deletable(plan: Plan) -> bool:
 
 
 def groupings_of(plan: Plan, block_of: BlockOf) -> list[GroupedBlock]:
-    """The blocks whose rows an aggregate, DISTINCT or EXCEPT groups; unions in a set are part of it.
+    """The blocks whose rows an aggregate, DISTINCT, EXCEPT or a rank groups; unions in a set are part of it.
 
     `block_of` gives the block at the top of a plan, all of it inlined.
     """
-    if isinstance(plan, Aggregate):
+    if isinstance(plan, Aggregate | Rank):
         block = block_of(plan.input)
         keys = _over(plan.keys, block)
         item = block.items[0]

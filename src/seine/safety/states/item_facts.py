@@ -17,6 +17,7 @@ from seine.algebra.event_windows import session_of
 from seine.algebra.expressions import Column, Expression, substitute
 from seine.algebra.monotone import monotone_in
 from seine.algebra.plan import Aggregate, Distinct, Lookup, Plan, Scan, SetKind, SetOperation, UnionAll
+from seine.algebra.rank_plan import Rank
 from seine.optimizer.block import Block, block_of
 from seine.optimizer.equalities import equal_columns
 from seine.safety.graph.build_graph import BlockGraph, Offer, SafetyItem, build_graph
@@ -35,7 +36,7 @@ from seine.safety.states.runnable import is_appended_result, why_not_purged
 from seine.safety.states.table_facts import table_facts
 
 MOST_CHOICES = 64  # ways to choose a scheme of each stream beneath a result that are looked at
-_NAMES = {Aggregate: "groups", Distinct: "distinct rows", UnionAll: "union"}
+_NAMES = {Aggregate: "groups", Distinct: "distinct rows", UnionAll: "union", Rank: "ranked rows"}
 _SET_NAMES = {
     SetKind.EXCEPT: "difference",
     SetKind.EXCEPT_ALL: "difference",
@@ -148,7 +149,7 @@ class Sources:
     def _branch(self, plan: Plan, child: Plan) -> Branch:
         block, graph = self.block(child)
         keys = block.outputs
-        if isinstance(plan, Aggregate):
+        if isinstance(plan, Aggregate | Rank):
             keys = tuple(substitute(key, block.outputs) for key in plan.keys)
         return Branch(GroupedBlock(child, block, keys, self._block), graph)
 

@@ -11,6 +11,7 @@ from functools import partial
 
 from seine.algebra.functions.bounded_state import keeps_bounded_state
 from seine.algebra.plan import Aggregate, Distinct, Lookup, Plan, Scan, SetKind, SetOperation, UnionAll, walk
+from seine.algebra.rank_plan import Rank
 from seine.optimizer.block import Block
 from seine.safety.graph.build_graph import BlockGraph
 from seine.safety.graph.chains import chain_words
@@ -28,7 +29,7 @@ _SET_STATES = {  # what is held of the left and of the right input
     SetKind.SEMI: ("rows that may find a partner", "pairs that show which rows have one"),
     SetKind.ANTI: ("rows that may lose their partners", "pairs that show which rows have one"),
 }
-PIPELINE_BREAKERS = (Aggregate, Distinct, UnionAll, SetOperation)
+PIPELINE_BREAKERS = (Aggregate, Distinct, UnionAll, SetOperation, Rank)
 
 
 @dataclass(frozen=True)
@@ -154,6 +155,10 @@ def _breaker_states(breaker: Plan, sources: Sources) -> Iterator[State]:
             freed = freed or (bounded and _is_small(breaker, sources))
             words = partial(_row_words, leaves, freed)
             yield State("groups", lasting(input, sources), freed, words, note)
+        case Rank(input):
+            freed = freed or _is_small(breaker, sources)
+            words = partial(_row_words, leaves, freed)
+            yield State("ranked rows", lasting(input, sources), freed, words, note)
         case Distinct(input):
             words = partial(_row_words, leaves, freed or few)
             yield State("distinct rows", lasting(input, sources), freed or few, words, note)
@@ -187,11 +192,19 @@ def _except_words(leaves: list[Branch], freed: bool, few: bool) -> str:
 
 
 def _is_small(breaker: Plan, sources: Sources) -> bool:
-    """Whether an aggregate has finitely many groups at any time."""
-    if not isinstance(breaker, Aggregate):
+    """Whether an aggregate has finitely many groups at any time, or a rank finitely many rows, of which it
+    keeps no others: rows that may change it keeps all.
+    """
+    if not isinstance(breaker, Aggregate | Rank):
         return False
     branch = sources.branches(breaker)[0]
-    return all(map(branch.has_few_values, branch.keys[: len(breaker.keys)]))
+    by_few_values = all(map(branch.has_few_values, branch.keys[: len(breaker.keys)]))
+    if isinstance(breaker, Aggregate):
+        return by_few_values
+    if all(_is_small(branch.block.items[number], sources) for number in branch.graph.items):
+        return True
+    appended = all(leaf.grouping.lasts for leaf in sources.leaves(breaker))
+    return by_few_values and appended and breaker.keeps_few
 
 
 def lasting(plan: Plan, sources: Sources) -> tuple[str, ...]:
@@ -203,7 +216,7 @@ def lasting(plan: Plan, sources: Sources) -> tuple[str, ...]:
     if isinstance(plan, SetOperation):
         lasts = not plan.kind.needs_right or lasting(plan.right, sources)
         return lasting(plan.left, sources) if lasts else ()
-    if isinstance(plan, Aggregate | Distinct | UnionAll):
+    if isinstance(plan, Aggregate | Distinct | UnionAll | Rank):
         return tuple(alias for child in plan.inputs for alias in lasting(child, sources))
     block, graph = sources.block(plan)
     if any(item.expires for item in graph.graph.items):

@@ -1,0 +1,161 @@
+"""Plans of ranks: rows with their place among the rows of their partition, perhaps the first n alone.
+
+SELECT * FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY auction ORDER BY price DESC) AS rn FROM bid)
+WHERE rn <= 10
+
+SELECT * FROM bid ORDER BY price DESC LIMIT 10
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+
+from seine.algebra.expressions import Call, Column, Expression, Literal, conjuncts, shift_columns, substitute
+from seine.algebra.plan import Join, Lookup, Plan, Project, Scan, Select, UnionAll, walk
+from seine.algebra.types import INT, Field
+
+ROW_NUMBER, RANK, DENSE_RANK = "row_number", "rank", "dense_rank"
+RANK_FUNCTIONS = (ROW_NUMBER, RANK, DENSE_RANK)
+
+
+@dataclass(frozen=True)
+class Ordering:
+    """A column of ORDER BY."""
+
+    column: int
+    descending: bool = False
+    nulls_first: bool = True
+
+    def moved(self, column: int) -> Ordering:
+        """The same order of another column."""
+        return Ordering(column, self.descending, self.nulls_first)
+
+
+@dataclass(frozen=True)
+class Rank(Plan):
+    """The rows of its input, those of a partition numbered in order; with `most`, of the first numbers alone.
+
+    Ties of ROW_NUMBER go by event time, then by the input's columns from left to right. The last column is
+    the number, if it has a name.
+    """
+
+    input: Plan
+    function: str
+    partition: tuple[int, ...]
+    order: tuple[Ordering, ...]
+    most: int | None = None
+    name: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.function not in RANK_FUNCTIONS:
+            raise ValueError(f"no rank function {self.function!r}")
+        read = {*self.partition, *(one.column for one in self.order)}
+        if not read <= {*range(len(self.input.schema))}:
+            raise ValueError("a rank reads columns of its input")
+        if self.most is not None and self.most < 1:
+            raise ValueError("at least one row is wanted")
+
+    @cached_property
+    def schema(self) -> tuple[Field, ...]:
+        number = () if self.name is None else (Field(self.name, INT),)
+        return (*self.input.schema, *number)
+
+    @property
+    def inputs(self) -> tuple[Plan, ...]:
+        return (self.input,)
+
+    @property
+    def keys(self) -> tuple[Column, ...]:
+        """The columns of the partition, as expressions over the input."""
+        return tuple(Column(i, self.input.schema[i].type) for i in self.partition)
+
+    @property
+    def keeps_few(self) -> bool:
+        """Whether a partition has no more than so many rows; all ties of RANK and DENSE_RANK count."""
+        return self.most is not None and self.function == ROW_NUMBER
+
+
+def has_event_time(plan: Plan) -> bool:
+    """Whether rows are tuples or combinations of such: their event time is the latest of their tuples'.
+
+    A row of groups or of a set operator has none; there columns alone break ties.
+    """
+    return all(isinstance(part, Scan | Lookup | Select | Project | Join | UnionAll) for part in walk(plan))
+
+
+def bound_ranks(plan: Plan) -> Plan:
+    """The plan with ranks that keep no more than the conditions above them ask for.
+
+    before: Select(Rank(x, row_number, name rn), rn <= 3)
+    after:  Select(Rank(x, row_number, most 3, name rn), rn <= 3)
+    """
+    return _bound(plan, []) if any(isinstance(part, Rank) for part in walk(plan)) else plan
+
+
+def _bound(plan: Plan, parts: list[Expression]) -> Plan:
+    """`parts` are conditions on the rows of the plan that hold above."""
+    match plan:
+        case Select(input, predicate):
+            return _with_input(plan, _bound(input, [*conjuncts(predicate), *parts]))
+        case Project(input, expressions, _):
+            return _with_input(plan, _bound(input, [substitute(part, expressions) for part in parts]))
+        case Join(left, right, _):
+            of_left, of_right = _sides(plan, parts)
+            below = _bound(left, of_left), _bound(right, of_right)
+            is_same = below[0] is left and below[1] is right
+            return plan if is_same else replace(plan, left=below[0], right=below[1])
+        case Rank(input, _, _, _, most, name):
+            bounds = [upper_bound(part, len(input.schema)) for part in parts] if name is not None else []
+            least = min([bound for bound in (most, *bounds) if bound is not None], default=None)
+            return replace(plan, input=bound_ranks(input), most=None if least is None else max(least, 1))
+    return _with_bounded_inputs(plan)
+
+
+def _with_input(plan: Select | Project, below: Plan) -> Plan:
+    return plan if below is plan.input else replace(plan, input=below)
+
+
+def _with_bounded_inputs(plan: Plan) -> Plan:
+    """Any other operator with what is beneath it bounded by itself."""
+    changed: dict[str, Plan | tuple[Plan, ...]] = {}
+    for field in fields(plan):  # type: ignore[arg-type]
+        value = getattr(plan, field.name)
+        if isinstance(value, Plan):
+            changed[field.name] = bound_ranks(value)
+        elif isinstance(value, tuple) and value and all(isinstance(one, Plan) for one in value):
+            below = tuple(map(bound_ranks, value))
+            is_same = all(new is old for new, old in zip(below, value, strict=True))
+            changed[field.name] = value if is_same else below
+    is_same = all(getattr(plan, name) is value for name, value in changed.items())
+    return plan if is_same else replace(plan, **changed)  # type: ignore[type-var]
+
+
+def upper_bound(condition: Expression, column: int) -> int | None:
+    """The largest whole number that a column may have where a condition holds; None if it sets no limit.
+
+    >>> upper_bound(Call("lt", (Column(2, INT), Literal(4, INT)), INT), 2)
+    3
+    """
+    match condition:
+        case Call("le" | "eq", (Column(index, _), Literal(int(value), _))) if index == column:
+            return value
+        case Call("ge" | "eq", (Literal(int(value), _), Column(index, _))) if index == column:
+            return value
+        case Call("lt", (Column(index, _), Literal(int(value), _))) if index == column:
+            return value - 1
+        case Call("gt", (Literal(int(value), _), Column(index, _))) if index == column:
+            return value - 1
+        case Call("in", (Column(index, _), *values)) if index == column:
+            numbers = [one.value for one in values if isinstance(one, Literal)]
+            whole = [number for number in numbers if isinstance(number, int)]
+            return max(whole) if len(whole) == len(values) else None
+    return None
+
+
+def _sides(plan: Join, parts: list[Expression]) -> tuple[list[Expression], list[Expression]]:
+    """The conditions that read one side of a join alone."""
+    width = len(plan.left.schema)
+    left = [part for part in parts if part.columns and max(part.columns) < width]
+    right = [part for part in parts if part.columns and min(part.columns) >= width]
+    return left, [shift_columns(part, lambda index: index - width) for part in right]
