@@ -22,6 +22,7 @@ from seine.intake.alignment import NO_LEAD, Lead
 from seine.intake.intake import Intake
 from seine.intake.paced_intake import PacedIntake
 from seine.intake.relations import load_relation
+from seine.intake.source_branch import SourceBranch
 from seine.network.network import Network, build_network
 from seine.network.plan.output_form import limit_of
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
@@ -267,7 +268,8 @@ def _reading(declarations: Declarations, options: Options) -> SparkReading:
     streams = [stream for stream in declarations.streams.values() if stream.reader is not None]
     secrets = OptionSecrets.read(options.options_file)
     secrets.check(streams)
-    return SparkReading(streams, secrets, options.batch_rows)
+    branches = tuple(SourceBranch(stream.name) for stream in streams)
+    return SparkReading(streams, secrets, options.batch_rows, branches)
 
 
 def _planned(script: Script, options: Options) -> Network:

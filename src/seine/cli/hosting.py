@@ -137,12 +137,12 @@ def budget(arguments: argparse.Namespace) -> WorkBudget | None:
     return WorkBudget(candidates or usual.candidates, size or usual.bytes)
 
 
-def add_options_file(parser: argparse.ArgumentParser) -> None:
-    """Add the option `--options-file`: where the secrets of sources and sinks are."""
+def add_options_file(parser: argparse.ArgumentParser, otherwise: str = " (else: the environment)") -> None:
+    """Add the option `--options-file`: where secrets of sources and sinks are, and where `otherwise`."""
     parser.add_argument(
         "--options-file",
         metavar="FILE",
-        help="values of ${NAME} in options, a line NAME = value each (else: the environment)",
+        help=f"values of ${{NAME}} in options, a line NAME = value each{otherwise}",
     )
 
 

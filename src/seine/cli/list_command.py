@@ -113,6 +113,8 @@ def status_command(arguments: argparse.Namespace) -> int:
         f"{status['punctuations']:,} punctuations",
         "retained": _retained(status["retained"]),
     }
+    if status["pipeline_trouble"]:
+        lines["waits for"] = status["pipeline_trouble"]
     for name, text in lines.items():
         print(f"{name:8} {text}")
     for query, held in status["state_by_query"].items():

@@ -94,7 +94,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     add_budget(parser)
     add_lead(parser)
-    add_options_file(parser)
+    add_options_file(parser, otherwise="")
     add_purging(parser)
     add_hosting(parser)
     parser.set_defaults(command=command, hosts=True)
@@ -117,7 +117,7 @@ def command(arguments: argparse.Namespace) -> int:
             lead=lead(arguments),
             retain=arguments.retain,
             strategy=strategy(arguments),
-            secrets=OptionSecrets.read(arguments.options_file),
+            secrets=OptionSecrets.read(arguments.options_file, environment=False),
         )
         _Serving(arguments, listening, options, progress).go_on()
     return 0

@@ -20,6 +20,7 @@ from seine.intake.idle_streams import StreamProgress, floors
 from seine.intake.intake_state import AdmissionState, IntakeState, StreamState
 from seine.intake.journal import Draft, Entry, Journal, ReplayDraft, run_name
 from seine.intake.reading_threads import ReadingThreads
+from seine.intake.source_branch import SourceBranch
 from seine.intake.stream_status import StreamStatus, waiting_for
 from seine.rows.clock import Clock
 from seine.rows.delta import NEVER
@@ -108,8 +109,7 @@ class Intake:
 
     def _feed(self, stream: StreamDef, state: StreamState | None, refuse: bool) -> StreamFeed:
         if stream.reader is not None:
-            message = f"stream {stream.name} is read by Spark, which only `seine run` can have done so far"
-            raise SeineError(message, hint="let it come FROM files")
+            raise SeineError(f"stream {stream.name} is read by Spark, which is not here")
         return StreamFeed(stream, state, self._runs(stream, state), self._surroundings, refuse=refuse)
 
     def _runs(self, stream: StreamDef, state: StreamState | None) -> dict[str, pa.RecordBatch]:
@@ -154,6 +154,15 @@ class Intake:
                 self._threads.close_feed(feed)
         self._feeds = [feed for feed in self._feeds if feed.stream.name not in self._leaving] + self._coming
         self._coming, self._leaving = [], set()
+
+    @property
+    def paced(self) -> bool:
+        """Whether every micro-batch of Spark's has an entry, which is written before it begins."""
+        return False
+
+    def branches(self) -> tuple[SourceBranch, ...]:
+        """The streams that Spark is to read."""
+        return ()
 
     def hand_over(self, depth: int) -> Entry:
         """Append an entry without rows, after which the pipeline has `depth` stages."""
@@ -294,6 +303,7 @@ class Intake:
                 end=end,
                 epoch=self._epoch(),
                 handover=handover,
+                branches=self.branches() if handover else (),
                 withheld=self._withheld(),
                 replays=replays,
                 blank=not content and self._is_blank(clock, since),

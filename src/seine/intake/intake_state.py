@@ -113,13 +113,14 @@ class SparkState(Struct, frozen=True):
     """What is known of a stream that Spark reads, beside its admission; walls are in microseconds.
 
     `clocks` is the largest timestamp of each clock value, `heard` when it sent last; the `silent` ones are
-    left out of the least. `rows` were let in so far.
+    left out of the least. `rows` were let in so far. `born` is the entry with which the stream began.
     """
 
     clocks: dict[str, int] = {}
     heard: dict[str, int] = {}
     silent: tuple[str, ...] = ()
     rows: int = 0
+    born: int = 0
 
     @property
     def active(self) -> dict[str, int]:

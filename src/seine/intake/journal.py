@@ -23,6 +23,7 @@ from msgspec.structs import replace
 from seine.disk_sync import sync_to_disk
 from seine.errors import RunError
 from seine.intake.intake_state import IntakeState
+from seine.intake.source_branch import SourceBranch
 from seine.rows.clock import Clock
 from seine.typed_json import read_json, write_json
 
@@ -65,7 +66,8 @@ class Draft:
 
     `epoch` is what a query's birth epoch is compared with: it grows when a registration takes effect.
     Nodes with the id `since` or a later one are new: they also get the punctuations that were made before.
-    With a `handover` the entry is the last of its pipeline: the one that goes on has so many stages.
+    With a `handover` the entry is the last of its pipeline: the one that goes on has so many stages, and the
+    `branches` that are named with it.
     It runs on its network version without the queries that are `withheld`: they failed. `replays` are rows of
     the past for queries that begin with history. A `blank` one has nothing that stages would have to hear of.
     """
@@ -80,6 +82,7 @@ class Draft:
     end: bool = False
     epoch: int = 0
     handover: int = 0
+    branches: tuple[SourceBranch, ...] = ()
     since: int | None = None
     withheld: tuple[str, ...] = ()
     replays: Sequence[ReplayDraft] = ()
@@ -104,6 +107,7 @@ class Entry(Struct, frozen=True, omit_defaults=True):
     runs: tuple[str, ...] = ()
     epoch: int = 0
     handover: int = 0
+    branches: tuple[SourceBranch, ...] = ()
     since: int | None = None
     withheld: tuple[str, ...] = ()
     replays: tuple[ReplayedRows, ...] = ()
@@ -318,6 +322,7 @@ def _write_entry(folder: str, number: int, draft: Draft) -> None:
         tuple(sorted(draft.runs)),
         draft.epoch,
         draft.handover,
+        draft.branches,
         draft.since,
         draft.withheld,
         tuple(map(_replay, draft.replays)),

@@ -34,6 +34,10 @@ class PacedIntake(Intake):
             return super()._feed(stream, state, refuse)
         return SparkFeed(stream, state, self._runs(stream, state), self._surroundings)
 
+    @property
+    def paced(self) -> bool:
+        return True
+
     def succeed(self, outcomes: Sequence[TaskOutcome]) -> Entry:
         """Append the entry of the next micro-batch, given what the tasks of the last one report."""
         with self._reading:

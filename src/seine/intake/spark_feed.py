@@ -33,6 +33,7 @@ from seine.intake.intake_state import (
     StreamState,
 )
 from seine.intake.parsed import Parsed
+from seine.intake.source_branch import SourceBranch
 from seine.intake.stream_status import SourceCondition, StreamStatus
 from seine.rows.arrow_ipc import read_ipc
 from seine.rows.clock_parts import largest
@@ -85,6 +86,15 @@ class SparkFeed(StreamFeed):
     def _open_source(self, surroundings: Surroundings, refuse: bool) -> StreamSource:
         return self._unread
 
+    def begin(self, entry: int) -> None:
+        """It is a stream from this entry on."""
+        self.spark = replace(self.spark, born=entry)
+        self.state()  # for whoever asks before that entry
+
+    @property
+    def branch(self) -> SourceBranch:
+        return SourceBranch(self.stream.name, self.spark.born)
+
     def set_end(self, at_end: bool) -> None:
         """Take it as read to its end, or not any more."""
         self._unread.at_end = at_end
@@ -113,7 +123,7 @@ class SparkFeed(StreamFeed):
         heard = {**self.spark.heard, **dict.fromkeys(seen, wall)}
         silent = tuple(value for value in self.spark.silent if value not in seen)
         rows = self.spark.rows + sum(one.rows for one in outcomes)
-        self.spark = SparkState(clocks, heard, silent, rows)
+        self.spark = SparkState(clocks, heard, silent, rows, self.spark.born)
         self._advance()
         self.known_watermark = self.admission.watermark
         batches = [read_ipc(pa.py_buffer(one.punctuations)) for one in outcomes if one.punctuations]

@@ -15,6 +15,7 @@ from seine.graph.state_place import Holding
 from seine.intake.intake import Intake
 from seine.intake.journal import Entry
 from seine.intake.paced_intake import PacedIntake
+from seine.intake.source_branch import PipelineShape
 from seine.operators.state.work_budget import NodeFault
 from seine.runtime.culprits import Culprits
 from seine.runtime.folder.deployment import Deployment
@@ -106,7 +107,11 @@ class Driver:
     @property
     def paced(self) -> bool:
         """Whether Spark reads streams: then every micro-batch of Spark's has an entry."""
-        return isinstance(self._intake, PacedIntake)
+        return self._paced_intake is not None
+
+    @property
+    def _paced_intake(self) -> PacedIntake | None:
+        return self._intake if isinstance(self._intake, PacedIntake) and self._intake.paced else None
 
     def _commit(self, number: int, reports: Sequence[TaskReport]) -> None:
         if self._closed:  # a batch that nobody waits for any more: whoever goes on does it again
@@ -126,13 +131,14 @@ class Driver:
 
         It comes before this entry is counted as delivered: what tasks reported must not be lost.
         """
-        if isinstance(self._intake, PacedIntake) and self._written == entry.number and not entry.end:
-            self._intake.succeed([report.source for report in reports if report.source is not None])
+        intake = self._paced_intake
+        if intake is not None and self._written == entry.number and not entry.end:
+            intake.succeed([report.source for report in reports if report.source is not None])
 
     def _hand_over(self, entry: Entry) -> None:
         """If it was the last entry of its pipeline, let another one go on."""
         if entry.handover and entry.number > self._deployment.settings.start:
-            self._deployment.take_over(entry.number, entry.handover)
+            self._deployment.take_over(entry.number, PipelineShape(entry.handover, entry.branches))
             _logger.info("pipeline handed over", extra={"entry": entry.number, "stages": entry.handover})
             self._handed_over = True
 
@@ -248,11 +254,17 @@ class Driver:
         for name, failure in failures.items():
             _logger.warning("query failed: %s", failure.reason, extra={"query": name})
 
-    def prepare(self) -> None:
-        """Write the first entry of a paced pipeline, if there is none: Spark may begin with rows at once."""
+    def prepare(self, offer: bool = False) -> None:
+        """Write the first entry of a paced pipeline, if there is none: Spark may begin with rows at once.
+
+        With `offer` it is worked on though no rows come for it.
+        """
         with self._committing:
-            if isinstance(self._intake, PacedIntake) and self._written <= self._sink.totals.entry:
-                self._intake.succeed(())
+            intake = self._paced_intake
+            if intake is not None and self._written <= self._sink.totals.entry:
+                intake.succeed(())
+            if offer:
+                self._deployment.journal.offer(self._deployment.settings.start + 1)
 
     def _feed_paced(self, intake: PacedIntake) -> bool:
         """Let a blank entry be worked on if something waits behind it."""
@@ -272,12 +284,15 @@ class Driver:
 
     def _feed(self) -> bool:
         """Append one entry if there is room and input."""
-        if isinstance(self._intake, PacedIntake):
+        if self._paced_intake is not None:
             with self._committing:
-                return isinstance(self._intake, PacedIntake) and self._feed_paced(self._intake)
+                intake = self._paced_intake
+                return intake is not None and self._feed_paced(intake)
         last = self._deployment.journal.last()
         if last is not None and (last.end or last.number - self._sink.totals.entry >= _MOST_WAITING):
             return False
+        if last is not None and last.branches and last.number > self._sink.totals.entry:
+            return False  # the pipeline after it wants its entries one by one
         entry = self._intake.next_entry()
         if entry is None and self._following and self._end_input:
             # The journal knows how far intake got; one that does not follow goes on from there.

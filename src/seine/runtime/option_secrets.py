@@ -22,17 +22,18 @@ _LEAST_HIDDEN = 4  # characters: a shorter value would stand in many texts by ch
 
 
 class OptionSecrets:
-    """Named values; those of the file come before those of the environment."""
+    """Named values; those of the file come before those of the environment, if that counts at all."""
 
-    def __init__(self, named: Mapping[str, str] | None = None) -> None:
-        self._named = dict(named or {})
+    def __init__(self, named: Mapping[str, str] | None = None, *, environment: bool = True) -> None:
+        self._named = {**(os.environ if environment else {}), **(named or {})}
+        self._environment = environment
         self._used: dict[str, str] = {}  # by value
 
     @staticmethod
-    def read(path: str | None) -> OptionSecrets:
+    def read(path: str | None, *, environment: bool = True) -> OptionSecrets:
         """Those of an options file: a line `NAME = value` each, and lines that begin with `#`."""
         if path is None:
-            return OptionSecrets()
+            return OptionSecrets(environment=environment)
         try:
             with open(path, encoding="utf-8") as file:
                 lines = file.read().splitlines()
@@ -47,7 +48,7 @@ class OptionSecrets:
             if match is None:  # its text may be a secret
                 raise SeineError(f"line {number} of the options file '{path}' is not NAME = value")
             named[match[1]] = match[2]
-        return OptionSecrets(named)
+        return OptionSecrets(named, environment=environment)
 
     def resolved(self, stream: str, reader: SparkReader) -> dict[str, str]:
         """The options of a reader with all values in place; never to be kept or printed."""
@@ -66,11 +67,12 @@ class OptionSecrets:
     def _resolve(self, owner: str, key: str, value: str) -> str:
         def look_up(match: re.Match[str]) -> str:
             name = match[1]
-            secret = self._named.get(name, os.environ.get(name))
+            secret = self._named.get(name)
             if secret is None:
+                others = ", or in the environment" if self._environment else ""
                 raise SeineError(
                     f"option {key} of {owner} needs ${{{name}}}",
-                    hint=f"give {name} = ... in the file of --options-file, or in the environment",
+                    hint=f"give {name} = ... in the file of --options-file{others}",
                 )
             if len(secret) >= _LEAST_HIDDEN:
                 self._used[secret] = match[0]

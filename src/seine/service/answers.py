@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NotRequired
+from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
@@ -84,6 +84,9 @@ class StatusAnswer(TypedDict):
     stream_troubles: Annotated[
         dict[str, str], Field(description="streams that have failed, are idle or hold others back, in words")
     ]
+    pipeline_trouble: Annotated[
+        str | None, Field(description="why the pipeline does not run, if it waits for a source of Spark's")
+    ]
     relations: int
     queries: QueryCounts
     nodes: int
@@ -101,13 +104,14 @@ class SourcePosition(TypedDict):
     file: Annotated[str, Field(description="the file that was read last; empty before the first")]
     offset: Annotated[int, Field(description="bytes of a text file, rows of a Parquet file")]
     arrivals: Annotated[int, Field(description="tuples admitted so far")]
+    offsets: Annotated[Any, Field(description="of a stream that Spark reads, in its format's form")]
 
 
 class StreamLag(TypedDict):
     """What lies in the source of a stream and has not been admitted yet."""
 
     bytes: int
-    rows: Annotated[int | None, Field(description="where files say how many they have; else null")]
+    rows: Annotated[int | None, Field(description="where files or topics say how many they have; else null")]
 
 
 class RefusedLines(TypedDict):
@@ -151,6 +155,9 @@ class DeadLetterAnswer(TypedDict):
     query: NotRequired[str]
     file: NotRequired[str]
     line: NotRequired[int]
+    topic: NotRequired[str]
+    partition: NotRequired[int]
+    offset: NotRequired[int]
     reason: str
     record: NotRequired[str]
 

@@ -107,6 +107,12 @@ class Edit:
         joining = [stream for name, stream in after.items() if before.get(name) is not stream]
         return joining, [name for name, stream in before.items() if after.get(name) is not stream]
 
+    def moves_spark_streams(self, view: ServiceView) -> bool:
+        """Whether streams that Spark reads come or go."""
+        joining, leaving = self.streams(view)
+        gone = [view.declared.streams[name] for name in leaving]
+        return any(stream.reader is not None for stream in [*joining, *gone])
+
 
 def edit_of_script(script: Script) -> Edit:
     queries = script.declarations.queries

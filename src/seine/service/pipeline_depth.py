@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from seine.algebra.plan import Query
 from seine.errors import SeineError
+from seine.intake.source_branch import PipelineShape
 from seine.network.network import Network
 from seine.runtime.folder.deployment import Deployment
 
@@ -20,11 +21,19 @@ class TooDeepError(Exception):
         self.depth = depth
 
 
+def planned_shape(deployment: Deployment) -> PipelineShape:
+    """The shape that the pipeline has, or will have when it gets to the last entry."""
+    entries = [entry for entry in deployment.journal.entries() if entry.handover]
+    settings = deployment.settings  # read last: entries that are gone left their mark here
+    shapes = [
+        PipelineShape(entry.handover, entry.branches) for entry in entries if entry.number > settings.start
+    ]
+    return shapes[-1] if shapes else PipelineShape(settings.depth, settings.branches)
+
+
 def planned_depth(deployment: Deployment) -> int:
     """The stages that the pipeline has, or will have when it gets to the last entry."""
-    waiting = [entry.handover for entry in deployment.journal.entries()]
-    depth = deployment.settings.depth  # read last: entries that are gone left their mark here
-    return max([depth, *waiting])
+    return planned_shape(deployment).depth
 
 
 def refuse_deep(network: Network, queries: Iterable[Query]) -> None:

@@ -44,6 +44,9 @@ def refuse_history(query: Query, retained: RetainedEntries | None) -> None:
         if is_published(stream):
             message = f"query {query.name}: stream {stream.name} is published by a query, and not retained"
             raise SeineError(message, hint="leave history out")
+        if stream.reader is not None:
+            message = f"query {query.name}: stream {stream.name} is read by Spark, and not retained"
+            raise SeineError(message, hint="leave history out")
         if kind == WINDOW and stream.window is None:
             raise SeineError(
                 f"query {query.name} wants history = 'window', and stream {stream.name} has no window",

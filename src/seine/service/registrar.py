@@ -37,7 +37,6 @@ from seine.runtime.folder.failures import Failure
 from seine.runtime.folder.sample_files import SampleFiles
 from seine.runtime.folder.sampling import StreamSamples
 from seine.runtime.option_secrets import OptionSecrets
-from seine.runtime.output.overwriting import refuse_overwriting
 from seine.runtime.output.sink import Sink
 from seine.safety.read_statements import read_statements
 from seine.service.answers import MOST_QUERIES
@@ -64,6 +63,7 @@ from seine.service.relation_following import RelationFollowing
 from seine.service.relation_reads import RelationReads
 from seine.service.restore import RelationsInUse
 from seine.service.settled_births import SettledBirths
+from seine.service.source_gate import SourceGate
 from seine.service.standing_sinks import standing_sinks
 from seine.service.stream_positions import StreamPositions
 
@@ -94,6 +94,7 @@ class Registrar:
         deployment: Deployment,
         restored: tuple[ServiceView, Network, RelationsInUse],
         turn: AbstractContextManager[object],
+        sources: SourceGate,
         notice: Callable[[str], None] = lambda text: None,
     ) -> None:
         self.view, self.network, self.relations = restored
@@ -101,6 +102,7 @@ class Registrar:
         self.sample_files = SampleFiles(folder.samples)
         self.sample_files.load(self.samples, self.view.declared.streams)
         self._folder = folder
+        self._sources = sources
         self._catalog = catalog
         self._deployment = deployment
         self._turn = turn
@@ -300,9 +302,7 @@ class Registrar:
 
     def _open_feed(self, stream: StreamDef) -> StreamFeed:
         """A stream that is to join; refuses one that cannot be read, or is what we write."""
-        if stream.source is not None:
-            refuse_overwriting([self._folder.results, self._folder.dead], [stream.source.path])
-            self._folder.refuse_inside(stream.source.path)
+        self._sources.refuse(stream)
         return self._intake.open(stream)
 
     def _restore_network(self) -> None:
@@ -340,6 +340,8 @@ class Registrar:
             raise TooDeepError(self.network.depth)
         relations, dead = edited.relations_in_use(reads)
         change = self.network.take_change()
+        if change is None and edit.moves_spark_streams(view):  # tasks read its definition in the version
+            change = self.network.renew()
         after = replace(
             view,
             declared=edit.declared,

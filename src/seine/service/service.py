@@ -11,10 +11,10 @@ from threading import RLock
 
 from seine.catalog import Catalog
 from seine.intake.alignment import NO_LEAD, Lead
-from seine.intake.intake import Intake
 from seine.intake.journal import ReplayDraft
 from seine.intake.retained_entries import RetainedEntries
 from seine.intake.retention_limit import RetentionLimit
+from seine.intake.served_intake import ServedIntake
 from seine.intake.stream_status import StreamStatus
 from seine.network.network import Network
 from seine.network.plan.output_form import limit_of
@@ -27,7 +27,7 @@ from seine.runtime.history_replay import HistoryReplays
 from seine.runtime.option_secrets import OptionSecrets
 from seine.runtime.output.sink import Sink
 from seine.runtime.output.totals import exact_share
-from seine.runtime.spark_reading import SparkReading
+from seine.runtime.spark_reading import SparkDoor, SparkReading
 from seine.service.answers import (
     DeadLetterPage,
     QueryAnswer,
@@ -40,13 +40,14 @@ from seine.service.answers import (
 from seine.service.dead_letters import read_dead_letters
 from seine.service.figures import FigureTaker
 from seine.service.folder import ServiceFolder
-from seine.service.pipeline_depth import planned_depth
+from seine.service.pipeline_depth import planned_depth, planned_shape
 from seine.service.published_state import PublishedState, Publisher
 from seine.service.published_view import ServiceView
 from seine.service.query_history import pending_replays
 from seine.service.registrar import Registrar
 from seine.service.restore import restore
 from seine.service.sink_answer import sink_answer
+from seine.service.source_gate import SourceGate
 from seine.service.stream_answer import stream_answer
 from seine.service.waiting_queries import waits_for
 from seine.sinks.sink_threads import SinkThreads
@@ -73,7 +74,7 @@ class ServiceOptions:
     lead: Lead = NO_LEAD
     retain: RetentionLimit | None = None
     strategy: Strategy = CONFIGURATIONS["all"]
-    secrets: OptionSecrets = field(default_factory=OptionSecrets)
+    secrets: OptionSecrets = field(default_factory=lambda: OptionSecrets(environment=False))
 
 
 class Service:
@@ -100,7 +101,11 @@ class Service:
         with self._catalog.read() as snapshot:
             restored = restore(snapshot, self.deployment, options.strategy)
         view, turn = restored[0], RLock()
-        self.registrar = Registrar(folder, self._catalog, self.deployment, restored, turn, options.notice)
+        self._door, self._secrets, self._batch_rows = SparkDoor(), options.secrets, options.batch_rows
+        sources = SourceGate(folder, self._secrets, self._door)
+        self.registrar = Registrar(
+            folder, self._catalog, self.deployment, restored, turn, sources, options.notice
+        )
         self._retained = self._open_retained(options)
         self._intake = self._open_intake(options, turn)
         self.sink = Sink(self.deployment, folder.results, folder.dead, _limits(view), indexed=True)
@@ -112,7 +117,7 @@ class Service:
         self.registrar.connect(self._intake, self.sink, self.publisher, retained, options.secrets)
         self._progress = options.progress
         if options.depth > planned_depth(self.deployment):
-            self._intake.hand_over(options.depth)
+            self._intake.deepen(options.depth)
         self.driver = Driver(
             self.deployment,
             lambda follow: self._intake,
@@ -171,12 +176,14 @@ class Service:
             return []
         return self._histories.drafts(pending, view.declared.streams, last, advance)
 
-    def _open_intake(self, options: ServiceOptions, turn: RLock) -> Intake:
+    def _open_intake(self, options: ServiceOptions, turn: RLock) -> ServedIntake:
         view, last = self.registrar.view, self.deployment.journal.last()
         reached = last.number if last is not None else -1
-        return Intake(
+        return ServedIntake(
             list(view.declared.streams.values()) if options.reading else [],
             self.deployment.journal,
+            planned=planned_shape(self.deployment),
+            pacing=lambda: bool(self.deployment.settings.branches),
             batch_rows=options.batch_rows,
             follow=True,
             network=lambda: self.registrar.view.version,
@@ -194,8 +201,14 @@ class Service:
 
     @property
     def reading(self) -> SparkReading:
-        """Nothing: streams that Spark reads are for runs so far."""
-        return SparkReading()
+        """The streams that Spark reads for the pipeline that runs; of those that were dropped, nothing."""
+        view, branches = self.registrar.view, self.deployment.settings.branches
+        streams = [
+            view.declared.streams[branch.stream]
+            for branch in branches
+            if view.since.get(branch.stream) == branch.born
+        ]
+        return SparkReading(streams, self._secrets, self._batch_rows, branches, self._door)
 
     @property
     def published(self) -> PublishedState:
@@ -254,6 +267,7 @@ class Service:
                 for one in self._intake.stream_states(lag=False)
                 if (words := one.trouble()) is not None
             },
+            "pipeline_trouble": self._door.trouble or None,
             "relations": len(view.declared.relations),
             "queries": {
                 "running": len(view.registered) - paused - failed,
@@ -283,7 +297,16 @@ class Service:
 
     def streams(self) -> list[StreamAnswer]:
         """The same as it is answered."""
-        return [stream_answer(status) for status in self.stream_states()]
+        streams = self.published.view.declared.streams
+        return [
+            stream_answer(
+                status,
+                self._door.position(status.stream)
+                if status.stream in streams and streams[status.stream].reader is not None
+                else None,
+            )
+            for status in self.stream_states()
+        ]
 
     def dead_letters(self, after: int, stream: str | None, most: int) -> DeadLetterPage:
         """Dead letters from a place in their file on, perhaps of one stream alone."""

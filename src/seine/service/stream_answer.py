@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 
 from seine.intake.stream_status import StreamStatus
+from seine.runtime.spark_reading import SparkPosition
 from seine.service.answers import HoldingBack, StreamAnswer
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def stream_answer(status: StreamStatus) -> StreamAnswer:
-    """The JSON object of a stream's status."""
+def stream_answer(status: StreamStatus, read: SparkPosition | None = None) -> StreamAnswer:
+    """The JSON object of a stream's status; if Spark reads it, how far that has `read`."""
     condition = status.condition
     running = condition.state == "running"
     return {
@@ -20,12 +22,25 @@ def stream_answer(status: StreamStatus) -> StreamAnswer:
         "since": None if running else _instant(condition.since),
         "file": condition.file or None,
         "reason": condition.reason or None,
-        "position": {"file": status.file, "offset": status.position, "arrivals": status.arrivals},
-        "lag": {"bytes": status.lag_bytes, "rows": status.lag_rows},
+        "position": {
+            "file": status.file,
+            "offset": status.position,
+            "arrivals": status.arrivals,
+            "offsets": _offsets(read),
+        },
+        "lag": {"bytes": status.lag_bytes, "rows": status.lag_rows if read is None else read.behind},
         "watermark": _event_time(status.watermark, status.domain),
         "refused": {"late": status.late, "dead": status.dead, "last_reason": status.last_reason},
         "holds_back": _holding_back(status),
     }
+
+
+def _offsets(read: SparkPosition | None) -> object:
+    """Offsets as JSON, or as text where their format is another."""
+    try:
+        return json.loads(read.offsets) if read is not None and read.offsets else None
+    except ValueError:
+        return read.offsets if read is not None else None
 
 
 def _holding_back(status: StreamStatus) -> HoldingBack | None:

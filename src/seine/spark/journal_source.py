@@ -29,7 +29,8 @@ class JournalSource(DataSource):
 
     def streamReader(self, schema: object) -> JournalReader:
         paced = self.options.get("paced") == "true"
-        return JournalReader(self.options["folder"], int(self.options["start"]), paced)
+        until = int(self.options["until"]) if "until" in self.options else None
+        return JournalReader(self.options["folder"], int(self.options["start"]), paced, until)
 
 
 class JournalReader(DataSourceStreamReader):
@@ -37,13 +38,14 @@ class JournalReader(DataSourceStreamReader):
 
     It begins after the entry `start`, and stops after one that hands over to another pipeline. Where entries
     are `paced` the last one is that of the next micro-batch, and a blank one is not offered by itself: rows
-    of another source may use it up.
+    of another source may use it up. It may be told the last entry that it offers, `until`.
     """
 
-    def __init__(self, folder: str, start: int, paced: bool = False) -> None:
+    def __init__(self, folder: str, start: int, paced: bool = False, until: int | None = None) -> None:
         self.folder = folder
         self.start = start
         self.paced = paced
+        self.until = until
 
     def initialOffset(self) -> dict[str, int]:
         return {"entry": self.start}
@@ -52,8 +54,11 @@ class JournalReader(DataSourceStreamReader):
         from seine.runtime.folder.deployment import Deployment
 
         journal, reached = Deployment(self.folder).journal, start["entry"]
+        if self.until is not None and reached >= self.until:
+            return start
         if self.paced:
             last = max(journal.numbers(), default=reached)
+            last = last if self.until is None else min(last, self.until)
             return {"entry": last} if last > reached and journal.is_offered(last) else start
         if not journal.exists(reached + 1):
             return start

@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
 from seine.algebra.aggregates import UserAggregate
+from seine.intake.source_branch import SourceBranch
 from seine.runtime.flow.task_row import REPORT
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.output.task_report import TaskReport
@@ -24,20 +25,25 @@ def start_pipeline(
     deployment: Deployment,
     aggregates: tuple[type[UserAggregate], ...],
     commit: Commit,
-    frames: Mapping[str, DataFrame],
+    frames: Mapping[SourceBranch, DataFrame],
+    *,
+    paced: bool,
+    until: int | None = None,
 ) -> StreamingQuery:
     """Start the micro-batches; `commit(batch, reports)` is called at the end of each, in order.
 
-    `frames` are the streams that Spark reads. Each is a branch of its own beside the journal's.
+    `frames` are the streams that Spark reads. Each is a branch of its own beside the journal's, whose
+    entries are `paced` where there are such; no entry is offered beyond `until`.
     """
     settings = deployment.settings
     discard_unfinished(deployment.spark)
     spark.dataSource.register(JournalSource)
     spark.conf.set("spark.sql.shuffle.partitions", str(len(settings.labels)))
     source = spark.readStream.format(JournalSource.name()).option("folder", deployment.folder)
-    rows = source.option("start", settings.start).option("paced", str(bool(frames)).lower()).load()
-    for name, frame in frames.items():
-        rows = rows.union(frame.mapInArrow(ReadSource(deployment.folder, settings.start, name), SCHEMA))
+    source = source.option("start", settings.start).option("paced", str(paced).lower())
+    rows = (source if until is None else source.option("until", until)).load()
+    for branch, frame in frames.items():
+        rows = rows.union(frame.mapInArrow(ReadSource(deployment.folder, settings.start, branch), SCHEMA))
     for number in range(1, settings.depth + 1):
         stage = Stage(deployment.folder, number, settings.start, aggregates)
         rows = rows.groupBy("bucket").transformWithState(stage, SCHEMA, "Append", "None")

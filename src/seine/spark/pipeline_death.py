@@ -30,10 +30,14 @@ _TRACEBACK = "Traceback (most recent call last)"
 
 
 class DeathCause(enum.Enum):
-    """`INFRASTRUCTURE`: a process died or was cut off. `WORK`: what the pipeline did raised an error."""
+    """`INFRASTRUCTURE`: a process died or was cut off. `WORK`: what the pipeline did raised an error.
+
+    `SOURCE`: a service has streams that Spark reads, and one of these may have raised it: it is waited for.
+    """
 
     INFRASTRUCTURE = "infrastructure"
     WORK = "work"
+    SOURCE = "source"
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,9 @@ from seine.intake.arrived_records import FILE, OFFSET, PARTITION, TIME, TOPIC, V
 from seine.intake.marked_rows import MARKERS
 from seine.intake.parquet import check_schema
 from seine.intake.record_layout import RecordLayout
+from seine.intake.source_branch import SourceBranch
 from seine.runtime.spark_reading import SparkReading
+from seine.spark.silent_source import silent_frame
 
 _LINES = ("text", "json", "csv")
 _GIVEN_SCHEMA = ("parquet", "orc", "avro")  # their streaming sources want to be told what is in the files
@@ -43,13 +45,25 @@ _TYPES: dict[Kind, spark_types.DataType] = {
 
 def open_frames(
     spark: SparkSession, reading: SparkReading, given: Mapping[str, DataFrame]
-) -> dict[str, DataFrame]:
-    """A frame for each stream that Spark reads; those that a program brings are `given` by name."""
-    frames = {}
-    for stream in reading.streams:
-        frame = given.get(stream.name)
-        frames[stream.name] = _prepared(stream, _opened(spark, stream, reading) if frame is None else frame)
-    return frames
+) -> dict[SourceBranch, DataFrame]:
+    """A frame for each branch of a pipeline; those that a program brings are `given` by name.
+
+    Of a stream that has been dropped nothing is read any more: a source that gives nothing has its place.
+    """
+    known = {stream.name: stream for stream in reading.streams}
+    return {
+        branch: silent_frame(spark)
+        if branch.stream not in known
+        else open_frame(spark, known[branch.stream], reading, given.get(branch.stream))
+        for branch in reading.branches
+    }
+
+
+def open_frame(
+    spark: SparkSession, stream: StreamDef, reading: SparkReading, given: DataFrame | None = None
+) -> DataFrame:
+    """The frame of one stream, with the columns that its tasks want."""
+    return _prepared(stream, _opened(spark, stream, reading) if given is None else given)
 
 
 def _opened(spark: SparkSession, stream: StreamDef, reading: SparkReading) -> DataFrame:

@@ -11,17 +11,20 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from seine.intake.source_branch import SourceBranch
+
 BATCH_NUMBER = "streaming.sql.batchId"  # the property of a task that Spark sets
 
 
 class ReadSource:
     """Reads a stream in the tasks of its source; sent to them as it is."""
 
-    def __init__(self, folder: str, start: int, stream: str) -> None:
+    def __init__(self, folder: str, start: int, branch: SourceBranch) -> None:
         """`start` is the entry that handed over to this pipeline, -1 if there was none before it."""
         self.folder = folder
         self.start = start
-        self.stream = stream
+        self.stream = branch.stream
+        self.born = branch.born
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from pyspark import TaskContext
@@ -35,4 +38,5 @@ class ReadSource:
         if batch is None:
             raise RuntimeError("a source of Spark's is read outside of a micro-batch")
         entry = self.start + 1 + int(batch)
-        yield to_batch(read_source(self.folder, entry, self.stream, context.partitionId(), batches))
+        place = context.partitionId()
+        yield to_batch(read_source(self.folder, entry, self.stream, place, batches, self.born))

@@ -14,13 +14,16 @@ from pyspark.sql.streaming import StreamingQuery
 
 from seine.algebra.aggregates import UserAggregate
 from seine.errors import RunError, SeineError
+from seine.intake.source_branch import SourceBranch
 from seine.runtime.driver import Driver
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.output.task_report import TaskReport
 from seine.runtime.spark_reading import SparkReading
-from seine.spark.pipeline import start_pipeline
+from seine.spark.carried_offsets import carries, carry_offsets, is_begun
+from seine.spark.pipeline import Commit, start_pipeline
 from seine.spark.pipeline_death import DeathCause, PipelineDeath, death_of, jvm_is_gone
 from seine.spark.restart_backoff import RestartBackoff
+from seine.spark.source_check import SourcePositions, check_source
 from seine.spark.source_frames import open_frames
 
 _logger = logging.getLogger(__name__)
@@ -102,6 +105,7 @@ class _SparkHost:
         driver = self._run.driver
         driver.renew()  # what was wanted before is what we start with
         while True:
+            self._run.reading.door.lend(lambda stream: check_source(self._spark, stream, self._run.reading))
             try:
                 self._carry_pipeline()
             except _Died as died:
@@ -116,10 +120,13 @@ class _SparkHost:
 
     def _carry_pipeline(self) -> None:
         """Run one pipeline until the run ends, is stopped or wants another one."""
-        deployment = self._run.deployment
+        deployment, reading = self._run.deployment, self._run.reading
+        start, positions = deployment.settings.start, SourcePositions(reading)
         refused: list[SeineError] = []
 
         def commit(batch: int, reports: list[TaskReport]) -> None:
+            if deployment.settings.start != start:  # rows came before it was stopped
+                raise RunError("this pipeline has handed over", hint="the next one does this micro-batch")
             try:
                 self._run.driver.commit(reports, batch)
             except SeineError as error:
@@ -133,15 +140,16 @@ class _SparkHost:
                 if refused and not self._run.driver.stopped:
                     raise refused[0]
                 raise _Died(self._death_of(query.exception()))
+            positions.look(query)
 
         def sources_idle() -> bool:
             return str(query.status["message"]) == _NOTHING_NEW
 
         stages = {"stages": deployment.settings.depth}
         try:
-            frames = open_frames(self._spark, self._run.reading, self._frames)
-            self._run.driver.prepare()
-            query = start_pipeline(self._spark, deployment, self._aggregates, commit, frames)
+            frames = self._open_frames(reading)
+            self._begin(commit)
+            query = self._start(commit, frames)
             _logger.info("pipeline started", extra=stages)
             try:
                 self._run.driver.drive(watch, sources_idle)
@@ -154,6 +162,37 @@ class _SparkHost:
             raise _Died(self._death_of(error)) from error
         _logger.info("pipeline stopped", extra=stages)
 
+    def _open_frames(self, reading: SparkReading) -> dict[SourceBranch, DataFrame]:
+        """The branches of the plan; in a service one that cannot be opened is waited for."""
+        try:
+            return open_frames(self._spark, reading, self._frames)
+        except SeineError as error:
+            if self._restarts.most is not None:
+                raise
+            raise _Died(PipelineDeath(DeathCause.SOURCE, error.message)) from error
+
+    def _begin(self, commit: Commit) -> None:
+        """Write the first entry; where branches go on from before, do it, and carry their offsets."""
+        deployment = self._run.deployment
+        seeding = carries(deployment) and not is_begun(deployment)
+        self._run.driver.prepare(offer=seeding)
+        if seeding:
+            query = self._start(commit, {}, deployment.settings.start + 1)
+            try:
+                query.processAllAvailable()
+            finally:
+                _stop(query)
+        if carries(deployment):
+            carry_offsets(deployment)
+
+    def _start(
+        self, commit: Commit, frames: Mapping[SourceBranch, DataFrame], until: int | None = None
+    ) -> StreamingQuery:
+        paced, aggregates = self._run.driver.paced, self._aggregates
+        return start_pipeline(
+            self._spark, self._run.deployment, aggregates, commit, frames, paced=paced, until=until
+        )
+
     def _death_of(self, error: BaseException | None) -> PipelineDeath:
         """What a pipeline died of, without the secrets that Spark may have put in its words."""
         death = death_of(error)
@@ -164,8 +203,11 @@ class _SparkHost:
         driver = self._run.driver
         if driver.settle_fault():  # a query did it, and is out of the network now
             return
-        if death.cause is not DeathCause.WORK:
+        if death.cause is DeathCause.INFRASTRUCTURE:
             driver.settle_death()
+        if death.cause is DeathCause.WORK and self._restarts.most is None and self._run.reading.streams:
+            death = PipelineDeath(DeathCause.SOURCE, death.reason)
+        self._run.reading.door.trouble = death.reason
         while True:
             if death.cause is DeathCause.WORK:
                 _logger.error("pipeline failed: %s", death.reason)
@@ -179,7 +221,9 @@ class _SparkHost:
             _logger.warning("%s", death.reason, extra={"entry": driver.committed, "restart_in_s": delay})
             self._restarts.notice(f"{death.reason}; the pipeline starts again in {delay:g} s")
             driver.rest(delay)
-            if driver.stopped or not self._reopen_failed():
+            if driver.stopped or (death.cause is DeathCause.SOURCE and not jvm_is_gone()):
+                return
+            if not self._reopen_failed():
                 return
             death = PipelineDeath(DeathCause.INFRASTRUCTURE, "Spark did not start again")
 

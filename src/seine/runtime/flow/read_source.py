@@ -44,13 +44,34 @@ _PIECE_BYTES = 32 * 1024 * 1024
 
 
 def read_source(
-    folder: str, number: int, stream: str, place: int, batches: Iterable[pa.RecordBatch]
+    folder: str, number: int, stream: str, place: int, batches: Iterable[pa.RecordBatch], born: int = 0
 ) -> list[Row]:
-    """Read the rows of a stream that one task of a micro-batch is given; `place` is that of the task."""
+    """Read the rows of a stream that one task of a micro-batch is given; `place` is that of the task.
+
+    `born` is the entry with which that stream began. If it has been dropped since, nobody wants its rows,
+    though the pipeline reads them until it hands over.
+    """
     deployment = Deployment(folder)
     entry = deployment.journal.load(number)
     with noting_faults(deployment, number):
+        if not _stands(deployment, entry, stream, born):
+            return _controls(deployment, entry)
         return _SourceTask(deployment, entry, stream, place).run(batches)
+
+
+def _stands(deployment: Deployment, entry: Entry, stream: str, born: int) -> bool:
+    """Whether a stream that Spark reads is declared as of an entry, and not another one of its name."""
+    state = entry.intake.streams.get(stream)
+    if state is not None and (state.spark or SparkState()).born != born:
+        return False
+    here = compiled_version(deployment.folder, entry.network, entry.withheld)
+    return stream in here.version.streams and (state is not None or born == 0)
+
+
+def _controls(deployment: Deployment, entry: Entry, *parts: ClockPart) -> list[Row]:
+    """A control record for every bucket, with parts of the clock."""
+    control = ControlRecord.of(entry, parts).packed()
+    return [(label, CONTROL, control) for label in deployment.settings.labels]
 
 
 class _SourceTask:
@@ -78,8 +99,7 @@ class _SourceTask:
         part = ClockPart(
             self._stream.name, self._stream.domain, self._stream.lateness, self._spark.active, self._seen
         )
-        control = ControlRecord.of(self._entry, (part,)).packed()
-        rows = [(label, CONTROL, control) for label in self._deployment.settings.labels]
+        rows = _controls(self._deployment, self._entry, part)
         report, number = self._report(), self._entry.number
         return rows + rows_of(self._deployment, emission, number, 0, self._place, StageReport(), report)
 

@@ -11,11 +11,12 @@
     spark/                 Spark's own checkpoint
     faults/<entry>/        what tasks met that failed because of a query; see faults.py
     failures.json          the queries of a run that failed
-    handover/<entry>/      state on its way from a pipeline to one with more stages
+    handover/<entry>/      state on its way from a pipeline to the next
 
-A Spark plan has a fixed number of stages. When more are needed, an entry is cut that is the last of
-its pipeline: with it every stage writes down its state, and another pipeline, with a checkpoint of its
-own, begins with that. `start` in the settings is the entry that handed over; -1 at first.
+A Spark plan has a fixed number of stages, and fixed streams that Spark reads. When others are needed, an
+entry is cut that is the last of its pipeline: with it every stage writes down its state, and another
+pipeline, with a checkpoint of its own, begins with that. `start` in the settings is the
+entry that handed over; -1 at first.
 
 Every file is written under another name first and renamed when it is whole.
 """
@@ -30,11 +31,18 @@ from msgspec.structs import replace
 
 from seine.errors import SeineError
 from seine.intake.journal import Journal
+from seine.intake.source_branch import PipelineShape
 from seine.operators.state.work_budget import WorkBudget
 from seine.runtime.folder.durable import write_whole
 from seine.runtime.folder.faults import Faults
 from seine.runtime.folder.handover import handover_path
-from seine.runtime.folder.settings import Settings, read_settings, refuse_other_format, settings_path
+from seine.runtime.folder.settings import (
+    EndedPipeline,
+    Settings,
+    read_settings,
+    refuse_other_format,
+    settings_path,
+)
 from seine.runtime.folder.versions import Versions
 from seine.typed_json import write_json
 
@@ -96,16 +104,22 @@ class Deployment:
 
     @property
     def spark(self) -> str:
-        start = self.settings.start
+        return self.spark_of(self.settings.start)
+
+    def spark_of(self, start: int) -> str:
+        """Spark's checkpoint of the pipeline that began after an entry."""
         return self._path("spark" if start < 0 else f"spark-{start:012d}")
 
     def handover(self, entry: int) -> str:
         """Where an entry leaves the state of all stages; see handover.py."""
         return handover_path(self.folder, entry)
 
-    def take_over(self, entry: int, depth: int) -> None:
-        """From an entry on, a pipeline with so many stages."""
-        self.settings = replace(self.settings, start=entry, depth=depth)
+    def take_over(self, entry: int, shape: PipelineShape) -> None:
+        """From an entry on, a pipeline with so many stages, and these branches."""
+        before = EndedPipeline(self.settings.start, self.settings.branches)
+        self.settings = replace(
+            self.settings, start=entry, depth=shape.depth, branches=shape.branches, before=before
+        )
         self.create(self.settings)
 
     def allow(self, budget: WorkBudget | None) -> None:

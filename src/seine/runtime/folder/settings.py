@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from seine.errors import SeineError
+from seine.intake.source_branch import SourceBranch
 from seine.operators.state.work_budget import WorkBudget
 from seine.runtime.folder.bucket_labels import labels
 from seine.typed_json import read_json
@@ -20,13 +21,22 @@ FORMAT = 8  # of the deployment folder: what an earlier or later Seine wrote is 
 T = TypeVar("T")
 
 
+class EndedPipeline(Struct, frozen=True):
+    """A pipeline that has handed over: where it began, and what Spark read for it."""
+
+    start: int
+    branches: tuple[SourceBranch, ...] = ()
+
+
 class Settings(Struct, frozen=True):
-    """What every task of a pipeline has to know beforehand; only `start`, `depth` and `budget` ever change.
+    """What every task of a pipeline has to know beforehand; what ever changes are the `budget` and, with
+    a hand-over, `start`, `depth`, `branches` and `before`.
 
     `labels` has for each bucket the number that Spark is given for it. `start` is the entry that handed over
     to this pipeline, -1 if it is the first; `depth` says how many stages it has. `cache` is a folder of each
     machine for decoded state. `script` is a digest of the script that runs, None in a service; `memory`
     bounds the tuples that all joins within a memory hold together; `budget` what a node spends in a task.
+    `branches` are the streams that Spark reads in a service, `before` the pipeline that handed over to it.
     """
 
     labels: tuple[int, ...]
@@ -37,6 +47,8 @@ class Settings(Struct, frozen=True):
     script: str | None = None
     memory: int | None = None
     budget: WorkBudget = WorkBudget()
+    branches: tuple[SourceBranch, ...] = ()
+    before: EndedPipeline | None = None
     format: int = FORMAT
 
 

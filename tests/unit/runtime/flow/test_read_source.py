@@ -329,5 +329,5 @@ def test_streams_that_spark_reads_need_spark(tmp_path: Path) -> None:
     with pytest.raises(SeineError, match="stream bid is read by Spark"):
         run_local(str(script))
     stream = read_script(str(script)).declarations.streams["bid"]
-    with pytest.raises(SeineError, match="only `seine run`"):
+    with pytest.raises(SeineError, match="which is not here"):
         Intake([stream], Journal(str(tmp_path / "j")))

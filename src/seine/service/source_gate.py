@@ -1,0 +1,120 @@
+"""What a service lets streams be read from: whoever may register must not get at more than that.
+
+Of Spark's formats those are let in that read and do nothing else, with options that name no class and no file
+but `path`. A secret is named, `${NAME}`, in an option that is for secrets; its value is in the operator's
+options file, never in a script nor in the service's environment. An address has no user or password in it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from seine.algebra.definitions import SparkReader, StreamDef
+from seine.errors import SeineError
+from seine.frontends.text.names import suggest
+from seine.runtime.option_secrets import OptionSecrets
+from seine.runtime.output.overwriting import refuse_overwriting
+from seine.runtime.spark_reading import SparkDoor
+from seine.service.folder import ServiceFolder
+
+_FILES = frozenset(
+    {"path", "maxfilespertrigger", "maxbytespertrigger", "latestfirst", "maxfileage"}
+    | {"pathglobfilter", "recursivefilelookup", "modifiedbefore", "modifiedafter"}
+)
+_SECRET_OPTIONS = frozenset(
+    {"kafka.sasl.jaas.config", "kafka.ssl.key.password"}
+    | {"kafka.ssl.keystore.key", "kafka.ssl.keystore.password", "kafka.ssl.truststore.password"}
+)
+_KAFKA = (
+    frozenset(
+        {"subscribe", "subscribepattern", "assign", "failondataloss", "maxoffsetspertrigger"}
+        | {"minoffsetspertrigger", "maxtriggerdelay", "minpartitions", "maxrecordsperpartition"}
+        | {"groupidprefix", "kafkaconsumer.polltimeoutms", "fetchoffset.numretries"}
+        | {"fetchoffset.retryintervalms", "kafka.bootstrap.servers", "kafka.security.protocol"}
+        | {"kafka.sasl.mechanism", "kafka.ssl.endpoint.identification.algorithm"}
+        | {"kafka.ssl.keystore.type", "kafka.ssl.keystore.certificate.chain", "kafka.ssl.truststore.type"}
+        | {"kafka.ssl.truststore.certificates", "kafka.ssl.enabled.protocols", "kafka.ssl.protocol"}
+        | {"kafka.client.id", "kafka.client.dns.lookup", "kafka.isolation.level"}
+        | {"kafka.fetch.min.bytes", "kafka.fetch.max.bytes", "kafka.fetch.max.wait.ms"}
+        | {"kafka.max.partition.fetch.bytes", "kafka.max.poll.records", "kafka.receive.buffer.bytes"}
+        | {"kafka.request.timeout.ms", "kafka.default.api.timeout.ms", "kafka.session.timeout.ms"}
+    )
+    | _SECRET_OPTIONS
+)
+_TABLES = frozenset({"maxfilespertrigger", "maxbytespertrigger", "path", "ignorechanges", "ignoredeletes"})
+ALLOWED: Mapping[str, frozenset[str]] = {
+    "kafka": _KAFKA,
+    "text": _FILES | {"wholetext", "linesep"},
+    "json": _FILES | {"linesep"},
+    "csv": _FILES | {"linesep", "header"},
+    "parquet": _FILES | {"mergeschema"},
+    "orc": _FILES | {"mergeschema"},
+    "avro": _FILES,
+    "delta": _TABLES | {"startingversion", "startingtimestamp", "skipchangecommits"},
+    "iceberg": _TABLES | {"stream-from-timestamp", "streaming-skip-delete-snapshots"},
+    "rate": frozenset({"rowspersecond", "rampuptime", "numpartitions"}),
+    "rate-micro-batch": frozenset(
+        {"rowsperbatch", "numpartitions", "starttimestamp", "advancemillisperbatch"}
+    ),
+}
+_REFERENCE = re.compile(r"\$\{")
+_USER_IN_ADDRESS = re.compile(r"://[^/\s]*@")
+
+
+class SourceGate:
+    """Refuses streams that a service does not read."""
+
+    def __init__(self, folder: ServiceFolder, secrets: OptionSecrets, door: SparkDoor) -> None:
+        self._folder, self._secrets, self._door = folder, secrets, door
+
+    def refuse(self, stream: StreamDef) -> None:
+        """Refuse a stream that may not be read, is what we write, or that Spark cannot open."""
+        if stream.source is None:
+            return
+        if stream.reader is None:
+            self._refuse_own(stream.source.path)
+            return
+        refuse_reader(stream.name, stream.reader)
+        path = stream.reader.option("path")
+        if path is not None and "://" not in path:
+            self._refuse_own(path)
+        self._secrets.check([stream])
+        self._door.check(stream)
+
+    def _refuse_own(self, path: str) -> None:
+        refuse_overwriting([self._folder.results, self._folder.dead], [path])
+        self._folder.refuse_inside(path)
+
+
+def refuse_reader(stream: str, reader: SparkReader) -> None:
+    """Refuse a format or an option that is not let in, by name; values are not repeated.
+
+    >>> refuse_reader("s", SparkReader("kafka", (("kafka.interceptor.classes", "x.Y"),)))
+    Traceback (most recent call last):
+    seine.errors.SeineError: stream s: a service takes no option kafka.interceptor.classes of kafka
+    """
+    options = ALLOWED.get(reader.format)
+    if options is None:
+        message = f"stream {stream}: a service does not read USING {reader.format}"
+        raise SeineError(message, hint=f"one of {', '.join(ALLOWED)}; or seine run")
+    for key, value in reader.options:
+        if key.lower() not in options:
+            hint = suggest(key.lower(), sorted(options), "options") or "leave it out, or use seine run"
+            raise SeineError(
+                f"stream {stream}: a service takes no option {key} of {reader.format}", hint=hint
+            )
+        _refuse_value(stream, key, value)
+
+
+def _refuse_value(stream: str, key: str, value: str) -> None:
+    secret = key.lower() in _SECRET_OPTIONS
+    if _USER_IN_ADDRESS.search(value):
+        hint = "secrets stand in options of their own, as '${NAME}'"
+        raise SeineError(f"stream {stream}: option {key} has a user or a password in an address", hint=hint)
+    if _REFERENCE.search(value) and not secret:
+        message = f"stream {stream}: option {key} is not for secrets, and takes no ${{NAME}}"
+        raise SeineError(message, hint=f"those that do: {', '.join(sorted(_SECRET_OPTIONS))}")
+    if secret and re.fullmatch(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}", value) is None:
+        message = f"stream {stream}: option {key} is a secret: '${{NAME}}', and nothing beside it"
+        raise SeineError(message, hint="give NAME = ... in the file of seine serve --options-file")

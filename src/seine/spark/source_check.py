@@ -1,0 +1,88 @@
+"""A look at the sources that Spark reads: whether one can be opened, and how far each has been read."""
+
+from __future__ import annotations
+
+import json
+import time
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming import StreamingQuery
+
+from seine.algebra.definitions import StreamDef
+from seine.errors import SeineError
+from seine.runtime.spark_reading import SparkPosition, SparkReading
+from seine.spark.pipeline_death import reason_of
+from seine.spark.source_frames import open_frame
+
+_MILLISECONDS_FOR_A_BROKER = "15000"
+_SECONDS_BETWEEN_LOOKS = 1.0
+
+
+def check_source(spark: SparkSession, stream: StreamDef, reading: SparkReading) -> None:
+    """Refuse a stream that Spark cannot open, or whose topics no broker has."""
+    open_frame(spark, stream, reading)
+    if stream.reader is None or stream.reader.format != "kafka":
+        return
+    options = reading.secrets.resolved(stream.name, stream.reader)
+    options |= {
+        "startingOffsets": "earliest",
+        "kafka.default.api.timeout.ms": _MILLISECONDS_FOR_A_BROKER,
+        "kafka.request.timeout.ms": _MILLISECONDS_FOR_A_BROKER,
+    }
+    try:
+        frame = spark.read.format("kafka").options(**options).load()
+        frame._jdf.queryExecution().toRdd().getNumPartitions()  # asks for the offsets of every partition
+    except (PySparkException, Py4JError) as error:
+        reason = reading.secrets.hide(reason_of(error))
+        raise SeineError(
+            f"Spark cannot read stream {stream.name}: {reason}", hint="is the broker there, and the topic?"
+        ) from None
+
+
+class SourcePositions:
+    """Tells the door of a service how far its streams are read, once a second."""
+
+    def __init__(self, reading: SparkReading) -> None:
+        self._reading = reading
+        self._next_look = 0.0
+
+    def look(self, query: StreamingQuery) -> None:
+        """Note what Spark reported last, if that is due."""
+        if not self._reading.branches or time.monotonic() < self._next_look:
+            return
+        self._next_look = time.monotonic() + _SECONDS_BETWEEN_LOOKS
+        progress = query.lastProgress
+        branches = self._reading.branches
+        if progress is None or len(progress.sources) != 1 + len(branches):
+            return
+        self._reading.door.trouble = ""
+        self._reading.door.tell(
+            {
+                branch.stream: SparkPosition(
+                    source.endOffset or "", _behind(source.endOffset, source.latestOffset)
+                )
+                for branch, source in zip(branches, progress.sources[1:], strict=True)
+            }
+        )
+
+
+def _behind(end: str | None, latest: str | None) -> int | None:
+    """The rows of topics that are there and not read; None of a source whose offsets are of another form.
+
+    >>> _behind('{"bids": {"0": 4, "1": 9}}', '{"bids": {"0": 10, "1": 9}}')
+    6
+    >>> _behind('{"logOffset": 3}', None)
+    """
+    try:
+        read: dict[str, dict[str, int]] = json.loads(end or "")
+        there: dict[str, dict[str, int]] = json.loads(latest or "")
+        known = {(topic, place): count for topic, places in read.items() for place, count in places.items()}
+        return sum(
+            count - known.get((topic, place), 0)
+            for topic, places in there.items()
+            for place, count in places.items()
+        )
+    except (ValueError, AttributeError, TypeError):
+        return None
