@@ -134,7 +134,18 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "network": ("plan", "site", "joins", "groups", "searches", "documents"),
     "catalog": ("storage", "index"),
     "runtime": ("folder", "output", "flow"),
-    "bench": ("harness", "workloads", "sides", "engine", "sharing", "safety", "star", "search", "xscl"),
+    "bench": (
+        "harness",
+        "workloads",
+        "sides",
+        "engine",
+        "sharing",
+        "safety",
+        "star",
+        "search",
+        "xscl",
+        "nexmark",
+    ),
 }
 # above these stands only what drives everything: it may import all of them
 FACADES = {"cli", "bench", "__main__", "__init__"}
@@ -145,6 +156,7 @@ OUTSIDE: dict[str, set[str]] = {
     "sqlglot": {"frontends"},
     "sqlalchemy": {"catalog", "intake"},  # relations may be tables
     "duckdb": {"bench"},
+    "pyflink": {"bench"},
     "confluent_kafka": {"sinks"},
     "fastapi": {"service"},
     "starlette": {"service"},

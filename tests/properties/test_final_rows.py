@@ -126,6 +126,24 @@ def test_the_net_at_every_instant_and_the_final_rows(seed: int, tmp_path: Path) 
         assert records(pipeline, f"f{number}", -2), sql
 
 
+@seeds(1)
+def test_times_of_final_rows_do_not_depend_on_batches(seed: int, tmp_path: Path) -> None:
+    """Of groups by ten units of time a row is told as of their last instant, or of the end of input."""
+    rng = Random(seed)
+    tuples = random_tuples(rng, 60)
+    queries = {name: sql for name, sql in both([*QUERIES]).items() if FINAL in name}
+    runs = []
+    for rows in (4, 11):
+        folder = tmp_path / str(rows)
+        story = read_story(write_streams(folder, tuples, query=script(queries)), folder / "journal", rows)
+        pipeline = fed(folder, story)
+        runs.append([sorted(map(str, records(pipeline, f"f{i}"))) for i in range(len(QUERIES))])
+        counted = [record["t_start"] for record in records(pipeline, "f0")]
+    assert runs[0] == runs[1]
+    last = max(one["ts"] for rows_ in tuples.values() for one in rows_)
+    assert set(counted) <= {*range(9, last, 10), last} and len(set(counted)) > 3
+
+
 def test_what_is_held_does_not_grow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each by itself: what one keeps does not hide behind others."""
     monkeypatch.setattr(group_release, "TUPLES_BETWEEN_RELEASES", 0)

@@ -18,6 +18,7 @@ from seine.bench.engine import (
 )
 from seine.bench.harness.side import together
 from seine.bench.harness.table import Table
+from seine.bench.nexmark import nexmark_page as nexmark
 from seine.bench.safety import safety_page as safety
 from seine.bench.search import search_page
 from seine.bench.sharing import sharing_page, sharing_sizes
@@ -158,6 +159,14 @@ SUITE = (
         xscl.main,
         full={"sizes": xscl.FULL},
         quick={"sizes": xscl.QUICK},
+    ),
+    Benchmark(
+        "nexmark",
+        "Nexmark's queries, each beside Flink and beside Spark's own SQL, all in one pipeline, and personal "
+        "variants of ten of them.",
+        nexmark.main,
+        full={"sizes": nexmark.FULL},
+        quick={"sizes": nexmark.QUICK},
     ),
 )
 

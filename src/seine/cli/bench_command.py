@@ -28,6 +28,7 @@ NAMES = (
     "star",
     "search",
     "xscl",
+    "nexmark",
 )
 _OPTIONS = {
     "sharing": ("only", "resume", "pictures"),
@@ -35,6 +36,7 @@ _OPTIONS = {
     "star": ("pictures",),
     "search": ("only",),
     "xscl": ("only",),
+    "nexmark": ("only", "resume"),
 }
 PARTS = {
     "sharing": ("curves", "gains", "scale", "registration", "alternatives", "jobs", "live"),
@@ -43,6 +45,7 @@ PARTS = {
         *("order", "spark", "many", "registration", "balance"),
     ),
     "xscl": ("figures", "feed", "stage-1", "spark", "million", "registration"),
+    "nexmark": ("seine", "flink", "spark", "together", "variants"),
 }
 _ABOUT = """\
 Measure Seine on this machine. Each benchmark prints a Markdown table with a ratio, and one
@@ -62,6 +65,7 @@ line that says what is compared:
     star        shedding beside the offline optimum: the figures of STAR, harder streams, and what it costs
     search      keyword search by the operators of SKWS and by ours: its figures, set-up, very many queries
     xscl        XML subscriptions that join documents: the figures of MMQJP, 10 to 1,000,000 queries
+    nexmark     Nexmark's queries beside Flink (installed in an environment of its own) and Spark; variants
 """
 _EXAMPLE = """\
 example:
@@ -91,7 +95,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("--out", metavar="FILE", help="write the tables there too, as Markdown")
     parts = "; ".join(f"of {name}: {', '.join(parts)}" for name, parts in PARTS.items())
     parser.add_argument("--only", metavar="PART", help=f"one part alone; {parts}")
-    parser.add_argument("--resume", metavar="FILE", help="of sharing: keep partial figures there, and go on")
+    parser.add_argument(
+        "--resume", metavar="FILE", help="of sharing and nexmark: keep partial figures there, and go on"
+    )
     parser.add_argument(
         "--pictures", metavar="DIR", help="of sharing, safety and star: write curves there, as SVG"
     )
@@ -106,8 +112,8 @@ def command(arguments: argparse.Namespace) -> int:
     given = {name for name, value in more.items() if value}
     if given - set(_OPTIONS.get(arguments.name, ())):
         raise SeineError(
-            "--only, --resume and --pictures are for the benchmark 'sharing', "
-            "--pictures for 'safety' and 'star' too, --only for 'search' and 'xscl'"
+            "--only, --resume and --pictures are for the benchmark 'sharing', --pictures for 'safety' and "
+            "'star' too, --only for 'search', 'xscl' and 'nexmark', --resume for 'nexmark'"
         )
     if arguments.only and arguments.only not in PARTS[arguments.name]:
         hint = f"one of {', '.join(PARTS[arguments.name])}"

@@ -34,6 +34,7 @@ from seine.graph.node import Filter
 from seine.network.documents.document_placing import DocumentPlacer
 from seine.network.groups.final_results import (
     grouped_item,
+    is_final_input,
     place_final,
     refuse_expiring,
     united_groups,
@@ -96,6 +97,7 @@ class Builder:
         """
         self._site = site
         self._query = query
+        self._is_final = query.option("emit") == "final"
         self.blocks = Blocks()
         self._final_item: Plan | None = None
         self._scopes, self._birth_epoch = scopes, birth_epoch
@@ -145,7 +147,7 @@ class Builder:
             self._deliver(_rows_of(self._breaker(plan)), form)
             return
         block = self.blocks.of(plan)
-        if self._query.option("emit") == "final":
+        if self._is_final:
             for branch in (branches := united_groups(block, self.blocks.of)):
                 self._final_item = grouped_item(branch)
                 self._deliver(self._joined(branch), form)
@@ -293,6 +295,19 @@ class Builder:
             breaker = self._breaker(plan)
         return place_final(self._placer, self._streams, breaker, groupings, self._heard)
 
+    def _final_input(self, plan: Plan) -> BreakerRows:
+        """The groups of an aggregate, or the rows of a set operator, that what is above reads once they are
+        final.
+        """
+        groupings = self._groupings(plan)
+        self._heard.ask(groupings)
+        if isinstance(plan, Aggregate):
+            grouped = self._aggregate(plan, self._rows(plan.input), False, final=groupings[0].lasts)
+            breaker = self._released(plan, grouped)
+        else:
+            breaker = self._breaker(plan, False)
+        return place_final(self._placer, self._streams, breaker, groupings, self._heard, as_input=True)
+
     def _rows(self, plan: Plan) -> BlockRows:
         """The rows that feed a pipeline breaker, their conditions in one form."""
         return self._block(self.blocks.of(plan), minimal=True)
@@ -318,7 +333,12 @@ class Builder:
         if isinstance(plan, Scan):
             node = place_stream(self._placer, plan.stream).id
             return ItemRows(node, None, len(everything), everything), _all_rows
-        breaker = self._final(plan) if plan is self._final_item else self._breaker(plan, alone)
+        if plan is self._final_item:
+            breaker = self._final(plan)
+        elif self._is_final and is_final_input(plan, self._inlined):
+            breaker = self._final_input(plan)
+        else:
+            breaker = self._breaker(plan, alone)
         rows = ItemRows(breaker.node.id, None, len(breaker.node.types), breaker.columns)
         return rows, breaker.tag_condition
 

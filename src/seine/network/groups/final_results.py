@@ -40,6 +40,7 @@ from seine.safety.states.final_groups import (
     GroupedBlock,
     RisingColumn,
     finality_of,
+    groupings_of,
     rising_columns,
 )
 from seine.safety.states.runnable import is_appended_result
@@ -75,12 +76,23 @@ def _refuse_deletable(block: Block) -> None:
             )
 
 
+def is_final_input(plan: Plan, block_of: BlockOf) -> bool:
+    """Whether the rows of groups or of DISTINCT beneath a final result can be read when they are final: a
+    watermark makes them so, one after the other.
+    """
+    if not isinstance(plan, Aggregate | Distinct):
+        return False
+    groupings = groupings_of(plan, block_of)
+    finality = finality_of(groupings)
+    return bool(finality.times) and not finality.session and all(one.settles for one in groupings)
+
+
 def _changing_parts(block: Block, block_of: BlockOf) -> list[list[RisingColumn]]:
     """Of each item whose rows may change its rising columns, by their places in the block."""
     _refuse_deletable(block)
     parts = []
     for item, first in zip(block.items, block.offsets, strict=False):
-        if isinstance(item, Scan | Lookup) or is_appended_result(item):
+        if isinstance(item, Scan | Lookup) or is_appended_result(item) or is_final_input(item, block_of):
             continue
         parts.append([replace(one, column=first + one.column) for one in rising_columns(item, block_of)])
         if not parts[-1]:
@@ -174,13 +186,16 @@ def place_final(
     breaker: BreakerRows,
     groupings: Sequence[GroupedBlock],
     heard: HeardJoins,
+    as_input: bool = False,
 ) -> BreakerRows:
-    """The final rows of a pipeline breaker, without a last column for the latest start of a tuple."""
+    """The final rows of a pipeline breaker, without a last column for the latest start of a tuple; as input
+    of others they have none.
+    """
     width = len(groupings[0].keys)
     node = breaker.node
     keys = tuple(Column(i, node.types[i]) for i in breaker.columns[:width])
     arrival = None
-    if _tells_arrival(groupings) and node.kind != "distinct":
+    if not as_input and _tells_arrival(groupings) and node.kind != "distinct":
         *columns, arrival = breaker.columns
         breaker = replace(breaker, columns=tuple(columns))
     finality = finality_of(groupings)
@@ -196,6 +211,7 @@ def place_final(
         paned=isinstance(node, AggregateNode) and node.flushes,
         retracts=node.kind in ("except", "multiset")
         or not all(grouping.block.is_of_tables for grouping in groupings),
+        as_input=as_input,
         **common,
     )
     identity = candidate.signature(placer.site)

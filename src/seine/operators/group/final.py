@@ -12,6 +12,9 @@ later is no longer its result. Law: it is emitted, and forgotten, when the group
 
     SELECT itemid, max(price) FROM bid GROUP BY itemid          WITH (emit = 'final')
 
+As input of joins and groups such rows are a stream: each begins at the last instant before it is final, which
+for a window is its last one.
+
     changes of groups ──> latest result of each group ──┐
     punctuations of keys ──> waiting for progress ──────┴──> final results, + only
 """
@@ -25,8 +28,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seine.algebra.arrays import AnyArray
-from seine.operators.join.final_time import FinalTime, passed
+from seine.algebra.arrays import AnyArray, IntArray
+from seine.operators.join.final_time import FinalTime, final_from, passed
 from seine.operators.join.join_purge import HeldRows
 from seine.operators.join.key_punctuations import Punctuators
 from seine.operators.state.runs import Runs
@@ -63,7 +66,7 @@ class FinalOperator:
         runs.settle(NEVER)
         for rows in final:
             if rows.num_rows:
-                yield Delta(_open(self._as_of_tuples(rows).select(self._names[1:])))
+                yield Delta(_open(self._begun(rows, progress).select(self._names[1:])))
 
     def state_rows(self, store: Store) -> int:
         return 0
@@ -74,12 +77,27 @@ class FinalOperator:
     def punctuation_rows(self, store: Store) -> int:
         return self._punctuators.rows(store)
 
-    def _as_of_tuples(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """Rows that begin with the last tuple of their window, not with its last pane."""
-        if not self._node.paned:
+    def _begun(self, rows: pa.RecordBatch, progress: int) -> pa.RecordBatch:
+        """Rows as of the instant of which they are told: as input of others the last one before they are
+        final; else that of their last tuple, not that of its pane.
+        """
+        if self._node.as_input:
+            starts = pa.array(self._last_instants(rows, progress))
+        elif self._node.paned:
+            starts = rows[f"c{self._node.arrival}"].view(pa.int64())
+        else:
             return rows
-        latest = rows[f"c{self._node.arrival}"].view(pa.int64())
-        return rows.set_column(rows.schema.get_field_index(START), START, latest)
+        return rows.set_column(rows.schema.get_field_index(START), START, starts)
+
+    def _last_instants(self, rows: pa.RecordBatch, progress: int) -> IntArray:
+        """Of rows that are final the last instant at which they were not yet.
+
+        It is complete, and was not in the step before: so for who reads these rows they come in time.
+        """
+        began = rows[START].to_numpy()
+        firsts = [final_from(time, self._time_values(rows, time), began) for time in self._node.clocks]
+        last: IntArray = np.minimum(np.minimum.reduce(firsts), progress) - 1
+        return last
 
     # ---- groups that end
 
@@ -130,11 +148,11 @@ class FinalOperator:
         return final
 
     def _earlier(self, run: SortedRun, time: FinalTime, reached: pa.Scalar) -> AnyArray:
-        if time.of_result:
-            values = run.batch[f"c{time.place}"]
-        else:
-            values = self._rows.values(run.batch, time.place)
+        values = self._time_values(run.batch, time)
         return np.flatnonzero(pc.fill_null(pc.less(values, reached), False).to_numpy(zero_copy_only=False))
+
+    def _time_values(self, rows: pa.RecordBatch, time: FinalTime) -> pa.Array:
+        return rows[f"c{time.place}"] if time.of_result else self._rows.values(rows, time.place)
 
 
 class RowLives:

@@ -25,7 +25,7 @@ class FinalNode(StatefulNode):
     others bring punctuations: `side` of a purge tells who makes them, and a group is final when all of
     `punctuators` have. `arrival` is the column with the latest start of its tuples, None where none expires.
     One that `retracts` is above rows that change: a group whose row ends is no result, for all its rows have
-    been taken back.
+    been taken back. `as_input`: it is not delivered, but read by joins and groups of a final result.
     """
 
     kind = "final"
@@ -37,12 +37,14 @@ class FinalNode(StatefulNode):
     arrival: int | None
     paned: bool = False  # its rows begin with panes; they are told as of `arrival`
     retracts: bool = False
+    as_input: bool = False
 
     def make_operator(self, flow: HostFlow) -> FinalOperator:
         return FinalOperator(self, flow.buckets)
 
     def signature(self, standing: NodesView) -> Signature:
-        return (self.kind, self.inputs, self.group, self.purges, self.clocks, self.arrival, self.owner)
+        begins = (self.arrival, self.as_input)
+        return (self.kind, self.inputs, self.group, self.purges, self.clocks, *begins, self.owner)
 
     def describe(self, words: NodeWords) -> str:
         return "the final result of each group, once"

@@ -13,9 +13,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from seine.algebra.expressions import Column, Expression, walk
+from seine.algebra.arrays import IntArray
+from seine.algebra.expressions import Call, Column, Expression, Literal, walk
 from seine.evaluate.evaluate import evaluate
 from seine.rows.delta import FOREVER, NEVER
 
@@ -62,14 +65,17 @@ def first_beyond(final: FinalTime, time: int) -> int | None:
     20
     """
     values = [_value(clock, time) for clock in final.clocks]
-    if None in values:
-        return None
-    start, low, step = max(values), time, 1
+    return None if None in values else _first_final(final, max(values), time)
+
+
+def _first_final(final: FinalTime, value: Any, time: int) -> int | None:
+    """The least progress at which a value is final that is not at a given time; None if that is never."""
+    low, step = time, 1
     while (high := low + step) < FOREVER:
         reached = final.reached(high)
         if reached is None:
             return None
-        if reached.as_py() > start:
+        if reached.as_py() > value:
             break
         low, step = high, 2 * step
     else:
@@ -77,11 +83,48 @@ def first_beyond(final: FinalTime, time: int) -> int | None:
     while high - low > 1:
         middle = (low + high) // 2
         reached = final.reached(middle)
-        if reached is not None and reached.as_py() > start:
+        if reached is not None and reached.as_py() > value:
             high = middle
         else:
             low = middle
     return high
+
+
+def final_from(final: FinalTime, values: pa.Array, times: IntArray) -> IntArray:
+    """For each value of a row that is not final at a time the least progress at which it is; FOREVER if none.
+
+    >>> from seine.algebra.expressions import Call, Literal
+    >>> from seine.algebra.types import BIGINT
+    >>> tens = Call("div", (Column(0, BIGINT), Literal(10, BIGINT)), BIGINT)
+    >>> final_from(FinalTime(0, (tens,)), pa.array([1, 3, None]), np.array([12, 35, 36])).tolist()[:2]
+    [20, 40]
+    >>> final_from(FinalTime(0, (Column(0, BIGINT),)), pa.array([20, 30]), np.array([12, 25])).tolist()
+    [21, 31]
+    """
+    given = values.is_valid().to_numpy(zero_copy_only=False)
+    first = np.full(len(values), FOREVER)
+    ahead = [_ahead(clock) for clock in final.clocks]
+    if None not in ahead:
+        numbers = pc.fill_null(values.cast(pa.int64()), 0).to_numpy()
+        first[given] = numbers[given] + 1 - min(one for one in ahead if one is not None)
+        return first
+    coded = values.dictionary_encode()
+    at = coded.indices.fill_null(0).to_numpy()
+    for number, value in enumerate(coded.dictionary.to_pylist()):
+        mine = given & (at == number)
+        least = _first_final(final, value, int(times[mine].min()))
+        first[mine] = FOREVER if least is None else least
+    return first
+
+
+def _ahead(clock: Expression) -> int | None:
+    """How far a clock is ahead of event time; None if it is another function of it."""
+    match clock:
+        case Column():
+            return 0
+        case Call("add", (Column(), Literal(int(length)))):
+            return length
+    return None
 
 
 def _value(clock: Expression, time: int) -> Any:

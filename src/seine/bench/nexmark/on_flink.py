@@ -1,0 +1,128 @@
+"""A side: Nexmark's queries on Flink, one after the other in one process, which is warm.
+
+State is in RocksDB, checkpoints are exactly-once and every second, two subtasks; results are JSON in files,
+of changelogs as Debezium writes them. Of each query a job over a few events comes first: what that takes is
+what a job takes to start, and is left out.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from seine.bench.harness.measure import tree_cpu
+from seine.bench.harness.side import announce
+from seine.bench.nexmark import flink_job
+from seine.bench.nexmark.flink_queries import CHANGING, flink_text
+
+_COLUMNS = {
+    "person": "id BIGINT, name STRING, email_address STRING, credit_card STRING, city STRING, state STRING,"
+    " {time}",
+    "auction": "id BIGINT, item_name STRING, description STRING, initial_bid BIGINT, reserve BIGINT, {time},"
+    " expires TIMESTAMP_LTZ(3), seller BIGINT, category BIGINT",
+    "bid": "auction BIGINT, bidder BIGINT, price BIGINT, channel STRING, url STRING, {time}",
+}
+_TIME = "date_time TIMESTAMP_LTZ(3), extra STRING, WATERMARK FOR date_time AS date_time - INTERVAL '4' SECOND"
+_FEW_EVENTS, _ALL_EVENTS = "few_events", "all_events"
+_JSON = "'format' = 'json', 'json.timestamp-format.standard' = 'ISO-8601'"
+
+
+@dataclass(frozen=True)
+class JobCost:
+    """What a job took, in seconds; the reason if it failed."""
+
+    wall: float
+    cpu: float
+    failure: str | None
+
+
+def run_flink(
+    python: str, folder: Path, few: Path, queries: Sequence[str], parallelism: int = 2
+) -> Iterator[tuple[str, JobCost]]:
+    """The cost of each query over the events of a folder, beyond what it costs over those of `few`."""
+    with tempfile.TemporaryDirectory(prefix="seine-bench-") as out:
+        request = {
+            "settings": _settings(out, parallelism),
+            "tables": [
+                text for name, at in ((_FEW_EVENTS, few), (_ALL_EVENTS, folder)) for text in _tables(name, at)
+            ],
+            "jobs": [job for query in queries for job in _jobs(query, out)],
+        }
+        costs = dict(_carried(python, request))
+        for query in queries:
+            start, whole = costs[f"{query} {_FEW_EVENTS}"], costs[f"{query} {_ALL_EVENTS}"]
+            failure = start.failure or whole.failure
+            yield query, JobCost(whole.wall - start.wall, whole.cpu - start.cpu, failure)
+
+
+def _carried(python: str, request: object) -> Iterator[tuple[str, JobCost]]:
+    """The cost of each job, by the clocks when the process says that it begins and ends."""
+    with subprocess.Popen(
+        [python, flink_job.__file__],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
+    ) as process:
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write(json.dumps(request))
+        process.stdin.close()
+        began = (0.0, 0.0)
+        for line in process.stdout:
+            said = json.loads(line) if line.startswith("{") else {}
+            now = (time.monotonic(), tree_cpu(process.pid))
+            if "begins" in said:
+                began = now
+                announce(f"Flink, {said['begins']}")
+            elif "ends" in said:
+                yield said["ends"], JobCost(now[0] - began[0], now[1] - began[1], said["failure"])
+
+
+def _settings(out: str, parallelism: int) -> dict[str, str]:
+    return {
+        "parallelism.default": str(parallelism),
+        "state.backend.type": "rocksdb",
+        "execution.checkpointing.interval": "1 s",
+        "execution.checkpointing.mode": "EXACTLY_ONCE",
+        "execution.checkpointing.incremental": "true",
+        "execution.checkpointing.dir": f"file://{out}/checkpoints",
+        "restart-strategy.type": "none",
+        "table.local-time-zone": "UTC",
+        "taskmanager.memory.managed.size": "512m",
+    }
+
+
+def _tables(database: str, folder: Path) -> list[str]:
+    """A database with the streams as tables, and the side input."""
+    made = [
+        f"CREATE TABLE {name} ({columns.format(time=_TIME)}) WITH ({_files(folder / name)}, {_JSON})"
+        for name, columns in _COLUMNS.items()
+    ]
+    side = f"{_files(folder / 'side_input.jsonl')}, 'format' = 'json'"
+    made.append(f"CREATE TABLE side_input (`key` BIGINT, `value` STRING) WITH ({side})")
+    return [f"CREATE DATABASE {database}", f"USE {database}", *made]
+
+
+def _jobs(query: str, out: str) -> list[tuple[str, str, str]]:
+    """The job over few events, and that over all: its name, its database and its statement."""
+    form = "debezium-json" if query in CHANGING else "json"
+    return [
+        (
+            f"{query} {database}",
+            database,
+            f"CREATE TABLE {query} WITH ({_files(Path(out, database, query))}, 'format' = '{form}')"
+            f" AS {flink_text(query)}",
+        )
+        for database in (_FEW_EVENTS, _ALL_EVENTS)
+    ]
+
+
+def _files(path: Path) -> str:
+    return f"'connector' = 'filesystem', 'path' = 'file://{path}'"
