@@ -23,10 +23,8 @@ _RANKS = ("true", "price < 10000", "price >= 10000 AND price < 1000000", "price 
 _COUNTS = ", ".join(f"sum(({rank})::INT)" for rank in _RANKS)
 _BIDDERS = ", ".join(f"count(DISTINCT CASE WHEN {rank} THEN bidder END)" for rank in _RANKS)
 _AUCTIONS = ", ".join(f"count(DISTINCT CASE WHEN {rank} THEN auction END)" for rank in _RANKS)
-_MET = """
-    SELECT a.id, a.seller, a.category, b.price, b.date_time AS bid_time
-    FROM bid b, auction a
-    WHERE b.auction = a.id AND a.date_time <= b.date_time AND b.date_time <= a.expires"""
+_MEETING = """
+    bid b, auction a WHERE b.auction = a.id AND a.date_time <= b.date_time AND b.date_time <= a.expires"""
 _BID = "auction, bidder, price, channel, url, date_time, extra"
 
 CHANGES = {
@@ -38,8 +36,12 @@ CHANGES = {
         WHERE p.id = a.seller AND category = 10 AND state IN ('OR', 'ID', 'CA')""",
     "q4": f"""
         SELECT category, avg(best)
-        FROM (SELECT id, any_value(category) category, max(price) best FROM ({_MET}) GROUP BY id)
+        FROM (SELECT id, any_value(category) category, max(price) best FROM {_MEETING} GROUP BY id)
         GROUP BY category""",
+    "q9": f"""
+        SELECT DISTINCT ON (a.id) a.id, item_name, description, initial_bid, reserve, a.date_time, expires,
+          seller, category, a.extra, auction, bidder, price, b.date_time, b.extra
+        FROM {_MEETING} ORDER BY a.id, price DESC, b.date_time, bidder, b.extra""",
     "q10": """
         SELECT auction, bidder, price, date_time, extra, strftime(date_time, '%Y-%m-%d'),
           strftime(date_time, '%H:%M')
@@ -60,6 +62,13 @@ CHANGES = {
     "q17": f"""
         SELECT auction, date_time::DATE::VARCHAR AS d, {_COUNTS}, min(price), max(price),
           sum(price) / count(price), sum(price) FROM bid GROUP BY auction, d""",
+    "q18": f"SELECT DISTINCT ON (bidder, auction) {_BID} FROM bid ORDER BY date_time DESC, {_BID}",
+    "q19": """
+        SELECT b.*, n FROM bid b, LATERAL (SELECT 1 + count(*) AS n FROM bid o
+            WHERE o.auction = b.auction AND (o.price > b.price OR o.price = b.price AND
+              row(o.date_time, o.bidder, o.channel, o.url, o.extra)
+                < row(b.date_time, b.bidder, b.channel, b.url, b.extra)))
+        WHERE n <= 10""",
     "q20": """
         SELECT auction, bidder, price, channel, url, b.date_time, b.extra, item_name, description,
           initial_bid, reserve, a.date_time, expires, seller, category, a.extra
