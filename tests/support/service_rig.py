@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from seine.runtime.local_host import LocalHost
+from seine.runtime.option_secrets import OptionSecrets
 from seine.service.folder import ServiceFolder
 from seine.service.service import Service, ServiceOptions
 from seine.service.tail import read_records
@@ -19,13 +20,15 @@ OTHER = "CREATE STREAM t (a BIGINT, b BIGINT, ts BIGINT) TIMESTAMP BY ts WINDOW 
 class Rig:
     """A service with its source beside it; `run` does what there is to do."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, secrets: Mapping[str, str] | None = None) -> None:
         self.folder = folder
+        self._secrets = OptionSecrets(secrets, environment=False)
         self.depth = 2
         self.open()
 
     def open(self) -> None:
-        self.service = Service(ServiceFolder(str(self.folder / "state")), ServiceOptions(depth=self.depth))
+        options = ServiceOptions(depth=self.depth, secrets=self._secrets)
+        self.service = Service(ServiceFolder(str(self.folder / "state")), options)
         self.host = LocalHost(self.service.deployment)
 
     def register(self, text: str, **options: Any) -> Any:
@@ -50,11 +53,11 @@ class Rig:
         self.open()
 
 
-def rig_of_two_streams(folder: Path) -> Iterator[Rig]:
+def rig_of_two_streams(folder: Path, secrets: Mapping[str, str] | None = None) -> Iterator[Rig]:
     """A service with the streams s and t, for a fixture."""
     for name in ("s", "t"):
         (folder / f"{name}.jsonl").touch()
-    rig = Rig(folder)
+    rig = Rig(folder, secrets)
     rig.register(STREAM + OTHER)
     yield rig
     rig.service.close()

@@ -19,7 +19,7 @@ from seine.sinks import delivery as delivery_module
 from seine.sinks.delivery import Delivery
 from seine.sinks.sink_threads import open_target
 from tests.support.command import python_path
-from tests.support.sink_rig import stored_sink
+from tests.support.sink_rig import query_definitions, stored_sink
 
 
 def deliver_through_kills(
@@ -78,6 +78,16 @@ def _steps(kind: str, maybe: Callable[[], None]) -> None:
         ):
             around(Producer, name, maybe)
         kafka_client.confluent_kafka.Producer = Producer
+    if kind == "webhook":
+        from seine.sinks import webhook_target
+
+        around(webhook_target.WebhookTarget, "_post", maybe)
+    if kind == "postgresql":
+        from seine.sinks import postgres_tables, postgres_target
+
+        around(postgres_tables, "append_rows", maybe)
+        around(postgres_target.psycopg.Connection, "execute", maybe)
+        around(postgres_target.psycopg.Transaction, "__exit__", maybe)
 
 
 def _main(folder: str, target: str, options: str, seed: str, chance: str, most: str) -> None:
@@ -91,7 +101,7 @@ def _main(folder: str, target: str, options: str, seed: str, chance: str, most: 
     _steps(sink.definition.kind, maybe)
     results = Path(folder) / "results.jsonl"
     index = ResultIndex(str(Path(folder) / "index"), str(results), results.stat().st_size)
-    place = open_target(sink, {}, OptionSecrets())
+    place = open_target(sink, query_definitions(), OptionSecrets())
     delivery = Delivery(sink, index, str(Path(folder) / "s.json"), place, int(most))
     delivery.begin()
     while delivery.step():

@@ -9,8 +9,10 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from seine.algebra.plan import Query
 from seine.algebra.sink_definition import SinkDef
 from seine.catalog import StoredSink
+from seine.frontends.script.parser import parse_script
 from seine.runtime.output.result_index import ResultIndex
 
 QUERIES = ("q1", "q2", "q3")
@@ -41,6 +43,13 @@ class GrowingResults:
         """What a sink of these queries that begins at a position has to deliver, by reading everything."""
         lines = self.path.read_bytes()[start:].splitlines(keepends=True)
         return [line for line in lines if json.loads(line)["query"] in queries]
+
+
+def query_definitions() -> dict[str, Query]:
+    """The queries whose records these could be."""
+    text = "CREATE STREAM s (n BIGINT, text STRING, ts BIGINT) TIMESTAMP BY ts FROM 's.jsonl';"
+    text += "".join(f"CREATE QUERY {name} AS SELECT n, text FROM s;" for name in QUERIES)
+    return parse_script(text, file="x.sql", folder="/").declarations.queries
 
 
 def stored_sink(target: Path | str, start: int = 0, **fields: Any) -> StoredSink:

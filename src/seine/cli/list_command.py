@@ -140,7 +140,7 @@ def _retained(retained: Mapping[str, Any] | None) -> str:
 def _sink_lines(sinks: Sequence[Mapping[str, Any]]) -> list[str]:
     """A table of sinks, and what is wrong with some of them."""
     rows = [
-        [printable(one["sink"]), one["state"], f"{one['records']:,}", f"{one['lag']:,} bytes", one["target"]]
+        [printable(one["sink"]), one["state"], f"{one['records']:,}", _waits(one), printable(one["target"])]
         for one in sinks
     ]
     return [
@@ -151,6 +151,16 @@ def _sink_lines(sinks: Sequence[Mapping[str, Any]]) -> list[str]:
             if one["reason"] is not None
         ),
     ]
+
+
+def _waits(sink: Mapping[str, Any]) -> str:
+    """What a sink has not delivered, and what it has given up."""
+    waiting, given_up = sink["waiting"], sink["undelivered"]
+    undelivered = f", {given_up:,} undelivered" if given_up else ""
+    if waiting is None:
+        return f"{sink['lag']:,} bytes{undelivered}"
+    records = "many" if waiting["records"] is None else f"{waiting['records']:,}"
+    return f"{waiting['batches']:,} batches, {records} records since {waiting['since']}{undelivered}"
 
 
 def _stream_lines(streams: Sequence[Mapping[str, Any]], troubles: Mapping[str, str]) -> list[str]:

@@ -39,6 +39,16 @@ class RetainedAnswer(TypedDict):
     bytes: Annotated[int, Field(description="on disk, compressed")]
 
 
+class WaitingAnswer(TypedDict):
+    """What a sink has not delivered yet, of the micro-batches since the service was started."""
+
+    batches: Annotated[int, Field(description="micro-batches that end after its position")]
+    records: Annotated[
+        int | None, Field(description="of its queries; null if they are more than a piece has")
+    ]
+    since: Annotated[str, Field(description="when the first of them was committed: ISO 8601, UTC")]
+
+
 class SinkAnswer(TypedDict):
     """One sink, and how far it has come."""
 
@@ -54,6 +64,10 @@ class SinkAnswer(TypedDict):
     records: Annotated[int, Field(description="delivered so far")]
     position: Annotated[int, Field(description="in the results, in bytes: what is before it is delivered")]
     lag: Annotated[int, Field(description="bytes of the results, of all queries, that come after it")]
+    undelivered: Annotated[int, Field(description="records that it has given up: a webhook's dead letters")]
+    waiting: Annotated[
+        WaitingAnswer | None, Field(description="what it has not delivered yet; null if nothing")
+    ]
 
 
 class StatusAnswer(TypedDict):

@@ -5,6 +5,7 @@ pipeline/       the pipeline's own folder: journal, network versions, state
 results.jsonl   the records of all queries
 dead.jsonl      lines that were refused
 sinks/          how far each sink has come
+undelivered/    by sink, the records that a webhook did not take
 samples/        a sample of each stream, for plans
 service.json    where the service listens, while it does
 lock            held by the one process that serves
@@ -32,6 +33,7 @@ class ServiceFolder:
         self.results = os.path.join(self.path, "results.jsonl")
         self.dead = os.path.join(self.path, "dead.jsonl")
         self.sinks = os.path.join(self.path, "sinks")
+        self.undelivered = os.path.join(self.path, "undelivered")
         self.samples = os.path.join(self.path, "samples")
         self._address = os.path.join(self.path, "service.json")
 

@@ -110,7 +110,11 @@ class Service:
         self._intake = self._open_intake(options, turn)
         self.sink = Sink(self.deployment, folder.results, folder.dead, _limits(view), indexed=True)
         _remind(self.sink, view, self.deployment)
-        self._sinks = SinkThreads(folder.sinks, self.sink.index, options.secrets) if options.reading else None
+        self._sinks = (
+            SinkThreads(folder.sinks, folder.undelivered, self.sink.index, options.secrets)
+            if options.reading
+            else None
+        )
         self._figures = FigureTaker(self.sink)
         self.publisher = Publisher(view, self._figures.take())
         retained = self._retained if options.retain is not None else None

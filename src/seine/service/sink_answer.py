@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from seine.service.answers import SinkAnswer
+from datetime import UTC, datetime
+
+from seine.service.answers import SinkAnswer, WaitingAnswer
+from seine.sinks.record_piece import Waiting
 from seine.sinks.sink_threads import SinkStatus
 
 
@@ -20,4 +23,11 @@ def sink_answer(status: SinkStatus) -> SinkAnswer:
         "records": status.records,
         "position": status.position,
         "lag": status.lag,
+        "undelivered": status.undelivered,
+        "waiting": None if status.waiting is None else _waiting_answer(status.waiting),
     }
+
+
+def _waiting_answer(waiting: Waiting) -> WaitingAnswer:
+    since = datetime.fromtimestamp(waiting.since, UTC).isoformat(timespec="seconds")
+    return {"batches": waiting.batches, "records": waiting.records, "since": since}

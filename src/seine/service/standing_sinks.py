@@ -15,6 +15,7 @@ from seine.runtime.output.overwriting import refuse_overwriting
 from seine.service.folder import ServiceFolder
 from seine.service.published_view import ServiceView, frozen
 from seine.sinks.kafka_client import refuse_without_client
+from seine.sinks.table_checks import refuse_unfit_tables
 
 _MOST_SINKS = 200  # of a service: each has a thread
 
@@ -46,6 +47,8 @@ def _check(sink: SinkDef, declared: Declarations, folder: ServiceFolder, secrets
         folder.refuse_inside(sink.target)
     if sink.kind == "kafka":
         refuse_without_client(sink.name)
+    if sink.kind == "postgresql":
+        refuse_unfit_tables(sink, [declared.queries[name.lower()] for name in sink.queries])
     secrets.values(f"sink {sink.name}", sink.options)
 
 

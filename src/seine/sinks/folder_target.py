@@ -20,12 +20,12 @@ from seine.catalog import StoredSink
 from seine.disk_sync import sync_to_disk
 from seine.sinks.record_piece import RecordPiece
 from seine.sinks.record_table import record_schema, record_table
-from seine.sinks.sink_progress import SinkProgress
+from seine.sinks.sink_target import SinkTarget
 
 _MOST_NAME = 150  # characters of a query's name in a folder's
 
 
-class FolderTarget:
+class FolderTarget(SinkTarget):
     """Writes a piece as files that replace themselves when they are written again."""
 
     def __init__(self, sink: StoredSink, queries: Mapping[str, Query]) -> None:
@@ -33,9 +33,6 @@ class FolderTarget:
         self._identity = sink.identity[:12]
         self._parquet = sink.definition.format == "PARQUET"
         self._schemas = {name: record_schema(query) for name, query in queries.items()}
-
-    def begin(self, progress: SinkProgress) -> None:
-        pass
 
     def write(self, piece: RecordPiece) -> None:
         """Write the files of a piece."""
@@ -46,9 +43,6 @@ class FolderTarget:
         for query in dict.fromkeys(query for query, _ in piece.portions):
             lines = b"".join(lines for one, lines in piece.portions if one == query)
             self._write_table(f"query={_file_name(query)}", f"{name}.parquet", query, lines)
-
-    def close(self) -> None:
-        pass
 
     def _write_lines(self, name: str, lines: bytes) -> None:
         os.makedirs(self._folder, exist_ok=True)

@@ -18,11 +18,12 @@ from seine.sinks.kafka_client import KafkaClient
 from seine.sinks.record_keys import key_maker
 from seine.sinks.record_piece import RecordPiece
 from seine.sinks.sink_progress import SinkProgress
+from seine.sinks.sink_target import SinkTarget
 
 _OURS = "kafka."  # before the names of a client's settings
 
 
-class KafkaTarget:
+class KafkaTarget(SinkTarget):
     """Appends pieces to a topic. A broker knows the sink as `seine-sink-<identity>`."""
 
     def __init__(self, sink: StoredSink, secrets: OptionSecrets) -> None:

@@ -9,8 +9,10 @@ in the order of the results.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from seine.runtime.output.range_chain import ByteRange
 from seine.runtime.output.result_file import ResultFile
@@ -31,6 +33,34 @@ class RecordPiece:
     def count(self) -> int:
         """How many records there are."""
         return sum(lines.count(b"\n") for _, lines in self.portions)
+
+    def letters(self, sink: str, reason: str) -> bytes:
+        r"""Dead letters: each record with the reason why it was given up.
+
+        >>> RecordPiece(0, 9, (("q", b'{"a": 1}\n'),)).letters("s", "down")
+        b'{"sink": "s", "reason": "down", "record": {"a": 1}}\n'
+        """
+        head = json.dumps({"sink": sink, "reason": reason}, ensure_ascii=False).encode()[:-1]
+        lines = (line for _, lines in self.portions for line in lines.splitlines())
+        return b"".join(head + b', "record": ' + line + b"}\n" for line in lines)
+
+
+class Waiting(NamedTuple):
+    """What a sink has not delivered: micro-batches, records (None: more than a piece has), since when."""
+
+    batches: int
+    records: int | None
+    since: float
+
+
+def waiting(index: ResultIndex, queries: Sequence[str], position: int) -> Waiting | None:
+    """What waits after a position; None if nothing is known to."""
+    since = index.waiting_since(position)
+    if since is None:
+        return None
+    end = next_end(index, queries, position)
+    records = read_piece(index, queries, position, end).count if end == index.settled else None
+    return Waiting(index.batches_after(position), records, since)
 
 
 def next_end(index: ResultIndex, queries: Sequence[str], start: int, most: int = MOST_PIECE) -> int:

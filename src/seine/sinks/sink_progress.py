@@ -24,6 +24,7 @@ class SinkProgress(Struct, frozen=True):
     position: int
     pending: int | None = None
     records: int = 0
+    undelivered: int = 0  # records that were given up
 
     def begun(self, end: int) -> SinkProgress:
         """The piece up to `end` is about to be delivered."""
@@ -33,9 +34,13 @@ class SinkProgress(Struct, frozen=True):
         """The piece up to `end` is delivered.
 
         >>> SinkProgress(10).begun(30).done(30, 2)
-        SinkProgress(position=30, pending=None, records=2)
+        SinkProgress(position=30, pending=None, records=2, undelivered=0)
         """
-        return SinkProgress(end, None, self.records + records)
+        return structs.replace(self, position=end, pending=None, records=self.records + records)
+
+    def given_up(self, end: int, records: int) -> SinkProgress:
+        """The piece up to `end` is set aside."""
+        return structs.replace(self, position=end, pending=None, undelivered=self.undelivered + records)
 
 
 def read_progress(path: str, start: int) -> SinkProgress:

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from abc import ABC, abstractmethod
+from typing import ClassVar
 
-from seine.sinks.record_piece import RecordPiece
+from seine.sinks.record_piece import MOST_PIECE, RecordPiece
 from seine.sinks.sink_progress import SinkProgress
 
 
-class SinkTarget(Protocol):
+class SinkTarget(ABC):
     """A place outside: `write` returns when the records are there and stay there.
 
     Law: writing the same piece again, which happens after a crash, changes nothing (a webhook is called
     again, with the same idempotency key).
     """
 
-    def begin(self, progress: SinkProgress) -> None:
+    most_piece: ClassVar[int] = MOST_PIECE  # bytes of records at once, but for a record that is longer
+    in_whole_batches = False  # whether a piece must end with a micro-batch, however much it has
+    attempts: int | None = None  # after which a piece is given up; None: never
+
+    def begin(self, progress: SinkProgress) -> None:  # noqa: B027 - not every target has to
         """Connect, before anything else; pieces follow from this progress on."""
 
-    def write(self, piece: RecordPiece) -> None: ...
+    @abstractmethod
+    def write(self, piece: RecordPiece) -> None:
+        """Bring a piece there."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:  # noqa: B027 - not every target has to
+        """Let go of what was connected."""

@@ -12,6 +12,7 @@ from seine.catalog import StoredSink
 from seine.errors import SeineError, printable
 from seine.runtime.output.result_index import ResultIndex
 from seine.sinks.delivery import Delivery
+from seine.sinks.record_piece import Waiting, waiting
 from seine.sinks.sink_progress import SinkProgress
 from seine.sinks.sink_target import SinkTarget
 
@@ -28,10 +29,16 @@ class SinkThread:
     """Delivers for one sink until it is stopped. A target that is slow or down keeps nobody else waiting."""
 
     def __init__(
-        self, sink: StoredSink, index: ResultIndex, path: str, open_target: OpenTarget, hide: Hide
+        self,
+        sink: StoredSink,
+        index: ResultIndex,
+        path: str,
+        undelivered: str,
+        open_target: OpenTarget,
+        hide: Hide,
     ) -> None:
         self.sink = sink
-        self._hide = hide
+        self._hide, self._undelivered, self._tries = hide, undelivered, 0
         self.trouble: tuple[str, str] | None = None  # why it cannot deliver, and since when
         self._index, self._path, self._open_target = index, path, open_target
         self._delivery: Delivery | None = None
@@ -50,6 +57,10 @@ class SinkThread:
     def lag(self) -> int:
         """Bytes of the results, of all queries, that it has not looked at yet."""
         return max(self._index.settled - self.progress.position, 0)
+
+    def waiting(self) -> Waiting | None:
+        """What it has not delivered yet."""
+        return waiting(self._index, self.sink.definition.queries, self.progress.position)
 
     def wake(self) -> None:
         """There may be more to deliver."""
@@ -71,7 +82,9 @@ class SinkThread:
             try:
                 self._deliver()
             except Exception as error:  # whatever a target does, the others go on
-                delay = _FIRST_SECONDS if self.progress.records > before else delay
+                advanced = self.progress.records > before
+                delay = _FIRST_SECONDS if advanced else delay
+                self._tries = 1 if advanced else self._tries + 1
                 self._note(error, delay)
                 self._stopped.wait(delay)
                 delay = min(2 * delay, _LONGEST_SECONDS)
@@ -83,6 +96,7 @@ class SinkThread:
             delivery = Delivery(self.sink, self._index, self._path, target)
             self._delivery = delivery
             delivery.begin()
+            self._give_up(target, delivery)
             while not self._stopped.is_set():
                 self._news.clear()
                 while delivery.step():
@@ -93,6 +107,15 @@ class SinkThread:
                 self._news.wait()
         finally:
             target.close()
+
+    def _give_up(self, target: SinkTarget, delivery: Delivery) -> None:
+        """Set a piece aside that was tried so often as its target allows."""
+        if target.attempts is None or self._tries < target.attempts or self.trouble is None:
+            return
+        delivery.give_up(self._undelivered, self.sink.definition.name, self.trouble[0])
+        self._tries = 0
+        extra = {"sink": self.sink.definition.name, "undelivered": delivery.progress.undelivered}
+        _logger.warning("a sink has given up records: %s", self.trouble[0], extra=extra)
 
     def _note(self, error: Exception, delay: float) -> None:
         reason = error.message if isinstance(error, SeineError) else f"{type(error).__name__}: {error}"

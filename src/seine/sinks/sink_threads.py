@@ -14,8 +14,10 @@ from seine.runtime.option_secrets import OptionSecrets
 from seine.runtime.output.result_index import ResultIndex
 from seine.sinks.folder_target import FolderTarget
 from seine.sinks.kafka_target import KafkaTarget
+from seine.sinks.record_piece import Waiting
 from seine.sinks.sink_target import SinkTarget
 from seine.sinks.sink_thread import SinkThread
+from seine.sinks.webhook_target import WebhookTarget
 
 
 @dataclass(frozen=True)
@@ -27,13 +29,15 @@ class SinkStatus:
     position: int
     lag: int
     trouble: tuple[str, str] | None
+    undelivered: int  # records that were given up
+    waiting: Waiting | None  # None while nothing waits
 
 
 class SinkThreads:
     """Starts and ends the threads of sinks as these come and go."""
 
-    def __init__(self, folder: str, index: ResultIndex, secrets: OptionSecrets) -> None:
-        self._folder, self._index, self._secrets = folder, index, secrets
+    def __init__(self, folder: str, undelivered: str, index: ResultIndex, secrets: OptionSecrets) -> None:
+        self._folder, self._undelivered, self._index, self._secrets = folder, undelivered, index, secrets
         self._lock = Lock()
         self._followed: Mapping[str, StoredSink] | None = None
         self._threads: dict[str, SinkThread] = {}  # by identity
@@ -55,8 +59,8 @@ class SinkThreads:
             if identity not in self._threads:
                 read = {name: query_of(name) for name in sink.definition.queries}
                 opening = partial(open_target, sink, read, self._secrets)
-                path, hide = self._path(identity), self._secrets.hide
-                self._threads[identity] = SinkThread(sink, self._index, path, opening, hide)
+                places = self._path(identity), os.path.join(self._undelivered, identity)
+                self._threads[identity] = SinkThread(sink, self._index, *places, opening, self._secrets.hide)
 
     def clear(self, sinks: Mapping[str, StoredSink]) -> None:
         """Remove the positions of sinks that are gone, and make a place for others, before all begins."""
@@ -84,11 +88,25 @@ class SinkThreads:
 
 def _status(thread: SinkThread) -> SinkStatus:
     progress = thread.progress
-    return SinkStatus(thread.sink, progress.records, progress.position, thread.lag, thread.trouble)
+    return SinkStatus(
+        thread.sink,
+        progress.records,
+        progress.position,
+        thread.lag,
+        thread.trouble,
+        progress.undelivered,
+        thread.waiting(),
+    )
 
 
 def open_target(sink: StoredSink, queries: Mapping[str, Query], secrets: OptionSecrets) -> SinkTarget:
     """The target of a sink, which is not connected to yet."""
     if sink.definition.kind == "kafka":
         return KafkaTarget(sink, secrets)
+    if sink.definition.kind == "webhook":
+        return WebhookTarget(sink, secrets)
+    if sink.definition.kind == "postgresql":
+        from seine.sinks.postgres_target import PostgresTarget  # its driver is an extra
+
+        return PostgresTarget(sink, queries, secrets)
     return FolderTarget(sink, queries)

@@ -13,6 +13,7 @@ from seine.sinks import folder_target
 from seine.sinks.delivery import Delivery
 from seine.sinks.folder_target import FolderTarget
 from seine.sinks.record_piece import RecordPiece
+from seine.sinks.sink_target import SinkTarget
 from tests.support.seeds import seeds
 from tests.support.sink_rig import GrowingResults, folder_lines, stored_sink
 
@@ -86,13 +87,11 @@ def test_a_piece_that_was_begun_is_the_same_after_a_restart_though_there_is_more
     results.add(random, 30)
     sink = stored_sink(tmp_path)
 
-    class Down:
+    class Down(SinkTarget):
         def write(self, piece: RecordPiece) -> None:
             pieces.append(piece)
             if len(pieces) == 1:
                 raise OSError("down")
-
-        def close(self) -> None: ...
 
     path = str(tmp_path / "s.json")
     with pytest.raises(OSError, match="down"):

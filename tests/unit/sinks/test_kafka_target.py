@@ -104,7 +104,7 @@ def test_a_topic_that_was_deleted_and_made_again_gets_what_follows(servers: str,
 
 @pytest.fixture
 def rig(tmp_path: Path) -> Iterator[Rig]:
-    yield from rig_of_two_streams(tmp_path)
+    yield from rig_of_two_streams(tmp_path, {"SINK_WORD": "correct horse"})
 
 
 def test_keys_are_columns_or_the_name_of_the_query(servers: str, rig: Rig) -> None:
@@ -151,7 +151,6 @@ def test_a_broker_that_is_down_is_told_without_its_secret(
     rig: Rig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(kafka_client, "SECONDS", 0.5)
-    monkeypatch.setenv("SINK_WORD", "correct horse")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))  # nobody listens here
         port = probe.getsockname()[1]

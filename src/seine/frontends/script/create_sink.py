@@ -6,11 +6,14 @@ import os
 from collections.abc import Mapping
 
 from seine.algebra.sink_definition import SinkDef, SinkKind
-from seine.frontends.script.using_clause import HIDE, kafka_url, read_key, shows_secret
+from seine.frontends.script.postgres_url import check_postgres_url
+from seine.frontends.script.using_clause import HIDE, is_for_secrets, kafka_url, read_key, shows_secret
+from seine.frontends.script.webhook_url import check_webhook_options, check_webhook_url
 from seine.frontends.text.cursor import Cursor, Name
 from seine.frontends.text.lexer import Token, TokenKind
 from seine.frontends.text.names import suggest
 
+MOST_IDENTIFIER = 63  # bytes of a name in PostgreSQL
 SINK_FORMATS = ("JSON", "PARQUET")
 SINK_OPTIONS: dict[SinkKind, tuple[str, ...]] = {
     "folder": (),
@@ -21,11 +24,13 @@ SINK_OPTIONS: dict[SinkKind, tuple[str, ...]] = {
         *("kafka.ssl.key.password", "kafka.ssl.endpoint.identification.algorithm"),
         *("kafka.compression.type", "kafka.message.max.bytes", "kafka.linger.ms"),
     ),
+    "postgresql": ("table", "key", "password"),
+    "webhook": ("secret", "authorization", "attempts", "timeout"),
 }
-_TARGETS = "INTO 'kafka://host:9092/topic' or INTO 'folder'"
+_TARGETS = "INTO 'kafka://host:9092/topic', 'postgresql+psycopg://host/db', 'https://host/path' or 'folder'"
 
 
-_KIND_WORDS = {"folder": "a folder", "kafka": "Kafka"}
+_KIND_WORDS = {"folder": "a folder", "kafka": "Kafka", "postgresql": "PostgreSQL", "webhook": "a webhook"}
 
 
 def read_sink(cursor: Cursor, name: Name, folder: str, queries: Mapping[str, str]) -> SinkDef:
@@ -69,6 +74,10 @@ def _target(cursor: Cursor, place: Token, folder: str) -> str:
         raise cursor.error("the target is no path and no URL", f"write {_TARGETS}", at=place)
     if place.value.lower().startswith("kafka://"):
         kafka_url(cursor, place.value, place)
+    if place.value.lower().startswith("postgresql"):
+        check_postgres_url(cursor, place)
+    if place.value.lower().startswith(("http://", "https://")):
+        check_webhook_url(cursor, place)
     if "://" in place.value:
         return place.value
     return os.path.normpath(os.path.join(folder, place.value))
@@ -102,5 +111,21 @@ def _refuse_unknown(cursor: Cursor, sink: SinkDef, place: Token, options: Mappin
             raise cursor.error(f"a sink into {_KIND_WORDS[sink.kind]} has no option {key}", hint, at=token)
         if shows_secret(key, sink.option(key)):
             raise cursor.error(f"option {key} has a secret in the script", HIDE, at=token)
+        if "${" in sink.option(key) and not is_for_secrets(key):
+            raise cursor.error(f"option {key} is not for secrets", "write its value", at=token)
+    if sink.kind == "postgresql":
+        _check_table(cursor, sink, place)
+    if sink.kind == "webhook":
+        check_webhook_options(cursor, sink, place, options)
     if sink.format != "JSON" and sink.kind != "folder":
         raise cursor.error(f"FORMAT {sink.format} is for folders", "leave it out", at=place)
+
+
+def _check_table(cursor: Cursor, sink: SinkDef, place: Token) -> None:
+    """Refuse what is no name of a table: PostgreSQL would cut a longer one off."""
+    name = sink.option("table")
+    if not name:
+        raise cursor.error("a sink into PostgreSQL needs a table", "WITH (table = 'alerts')", at=place)
+    parts = name.split(".")
+    if len(parts) > 2 or not all(0 < len(part.encode()) <= MOST_IDENTIFIER for part in parts) or "\0" in name:
+        raise cursor.error(f"'{name}' is no name of a table", "write 'table' or 'schema.table'", at=place)

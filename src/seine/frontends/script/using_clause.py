@@ -30,7 +30,7 @@ RECORDS = {
 COLUMNS = ("parquet", "orc", "avro", "delta", "iceberg", "rate", "rate-micro-batch")
 STARTS = ("earliest", "latest")
 _SECRET = re.compile(
-    r"password|passwd|secret|token|credential|jaas|private.?key|access.?key|account.?key", re.I
+    r"password|passwd|secret|authorization|token|credential|jaas|private.?key|access.?key|account.?key", re.I
 )
 _REFERENCE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}")
 _LITERAL_PASSWORD = re.compile(r"(?:password|secret)\s*=\s*[\"']?(?!\$\{)[^\s\"';]", re.I)
@@ -132,9 +132,12 @@ def shows_secret(key: str, value: str) -> bool:
     """
     if _LITERAL_PASSWORD.search(value):
         return True
-    if not _SECRET.search(key):
-        return False
-    return _REFERENCE.search(value) is None
+    return is_for_secrets(key) and _REFERENCE.search(value) is None
+
+
+def is_for_secrets(key: str) -> bool:
+    """Whether the value of an option is a secret."""
+    return _SECRET.search(key) is not None
 
 
 def kafka_url(cursor: Cursor, url: str, token: Token) -> UsingClause:

@@ -14,6 +14,8 @@ from __future__ import annotations
 import json
 import logging
 import os
+import time
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
@@ -37,6 +39,7 @@ from seine.runtime.output.task_report import QueryRanges
 _NODES_AT_ONCE = 1 << 20
 _FEW_RANGES, _MOST_RANGES = 8, 512  # of one answer
 _LEAST_SCANNED_NOTICE = 64 << 20  # bytes; reading more to complete the index is worth a line in the log
+_MOST_ENDS = 1 << 16  # of micro-batches
 _LINES_AT_ONCE = 1 << 16
 _BEGIN = '{"query": '
 
@@ -71,6 +74,8 @@ class ResultIndex:
         self._nodes.keep(self._count)
         self._end = self.settled  # of what was appended
         self._waiting: list[AnyArray] = []  # nodes
+        self._batch_times: list[float] = []
+        self._batch_ends: list[int] = []  # appended to, or another list: readers take no lock
         self._fresh: list[str] = []
         self.settle(length)
 
@@ -110,7 +115,39 @@ class ResultIndex:
             self._nodes.write(self._count + 1, nodes.tobytes())
             self._waiting = []
             self._publish(nodes)
+        self._note_end(length)
         self.settled = length
+
+    def batch_end(self, position: int, most: int) -> int:
+        """The end of the last micro-batch within so many bytes after a position, or else of the next one.
+
+        Of micro-batches from before this process only the end of the last is known.
+        """
+        ends = self._batch_ends
+        after = bisect_right(ends, position)
+        if after == len(ends):
+            return position
+        return ends[max(bisect_right(ends, position + most) - 1, after)]
+
+    def batches_after(self, position: int) -> int:
+        """How many micro-batches with results end after a position, of those whose ends are known."""
+        ends = self._batch_ends
+        return len(ends) - bisect_right(ends, position)
+
+    def waiting_since(self, position: int) -> float | None:
+        """When the first micro-batch was settled that ends after a position, of those known; None if none."""
+        ends, times = self._batch_ends, self._batch_times
+        after = bisect_right(ends, position)
+        return times[min(after, len(times) - 1)] if after < len(ends) else None
+
+    def _note_end(self, length: int) -> None:
+        """A micro-batch ends here; of very many, older ones are forgotten, every other one."""
+        if self._batch_ends and self._batch_ends[-1] >= length:
+            return
+        if len(self._batch_ends) >= _MOST_ENDS:
+            self._batch_times, self._batch_ends = self._batch_times[1::2], self._batch_ends[1::2]
+        self._batch_times.append(time.time())  # first: whoever finds an end finds its time
+        self._batch_ends.append(length)
 
     def _publish(self, nodes: AnyArray) -> None:
         """Let readers find nodes that were written."""

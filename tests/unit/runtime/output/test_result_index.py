@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from seine.errors import SeineError
+from seine.runtime.output import result_index
 from seine.runtime.output.range_chain import NODE, ByteRange, NodeFile, RangeNode, backwards, first_after
 from seine.runtime.output.result_index import ResultIndex
 from seine.runtime.output.task_report import QueryRanges
@@ -177,3 +178,23 @@ def test_what_is_no_record_is_refused(tmp_path: Path) -> None:
     path.write_bytes(b"hello\n")
     with pytest.raises(SeineError, match="damaged"):
         ResultIndex(str(tmp_path / "index"), str(path), 6)
+
+
+@seeds(4)
+def test_ends_of_micro_batches_are_found(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(result_index, "_MOST_ENDS", 1000 if seed % 2 else 8)
+    results, chance = Results(tmp_path), random.Random(seed)
+    ends = [0]
+    for _ in range(30):
+        results.lines(chance.choices(QUERIES, k=chance.randrange(4)), chance)
+        ends.append(results.index.settled)
+    known = sorted({*results.index._batch_ends})
+    assert {*known} <= {*ends} and known[-1] == ends[-1]
+    assert seed % 2 == 0 or known == sorted({*ends})
+    for _ in range(50):
+        position, most = chance.randrange(ends[-1]), chance.randrange(400)
+        later = [end for end in known if end > position]
+        within = [end for end in later if end <= position + most]
+        assert results.index.batch_end(position, most) == (within[-1] if within else later[0])
+        assert results.index.batches_after(position) == len(later)
+    assert results.index.batch_end(ends[-1], 10) == ends[-1]

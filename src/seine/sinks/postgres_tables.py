@@ -1,0 +1,103 @@
+"""The tables of sinks in PostgreSQL: what is created where nothing is, and the statements that fill them.
+
+Names are quoted as identifiers by the driver and values are parameters or copied: no text of a user is SQL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from psycopg import Connection, sql
+
+from seine.algebra.types import Field, Kind, Type
+from seine.sinks.net_changes import Row
+
+Columns = Sequence[tuple[str, sql.SQL]]  # names and types
+
+POSITIONS = sql.Identifier("seine_sink_position")
+_TYPES: Mapping[Kind, sql.SQL] = {
+    Kind.BOOLEAN: sql.SQL("boolean"),
+    Kind.INT: sql.SQL("integer"),
+    Kind.BIGINT: sql.SQL("bigint"),
+    Kind.DOUBLE: sql.SQL("double precision"),
+    Kind.STRING: sql.SQL("text"),
+    Kind.XML: sql.SQL("text"),
+    Kind.DATE: sql.SQL("date"),
+    Kind.TIMESTAMP: sql.SQL("timestamptz"),
+    Kind.DECIMAL: sql.SQL("numeric"),
+}
+
+
+def record_columns(domain: str) -> Columns:
+    """The columns of a table that records are appended to."""
+    time = sql.SQL("timestamptz" if domain == "timestamp" else "bigint")
+    text = sql.SQL("text")
+    return [("query", text), ("op", text), ("t_start", time), ("t_end", time), ("row", sql.SQL("jsonb"))]
+
+
+def row_columns(fields: Iterable[Field]) -> Columns:
+    """The columns of a table that has a query's rows."""
+    return [(field.name, _column_type(field.type)) for field in fields]
+
+
+def _column_type(type_: Type) -> sql.SQL:
+    return _TYPES.get(type_.kind, sql.SQL("jsonb"))
+
+
+def table_name(text: str) -> sql.Identifier:
+    """A table, perhaps of a schema: `alerts`, `public.alerts`."""
+    schema, _, name = text.rpartition(".")
+    return sql.Identifier(schema, name) if schema else sql.Identifier(name)
+
+
+def create_table(
+    connection: Connection[Any], name: sql.Identifier, columns: Columns, key: Sequence[str] = ()
+) -> None:
+    """Create a table where there is none; one that is there has the user's own types and indexes."""
+    (known,) = connection.execute("SELECT to_regclass(%s)", [name.as_string(connection)]).fetchone() or [None]
+    if known is not None:
+        return
+    parts = [sql.SQL("{} {}").format(sql.Identifier(column), type_) for column, type_ in columns]
+    if key:
+        parts.append(sql.SQL("UNIQUE ({})").format(_names(key)))
+    connection.execute(sql.SQL("CREATE TABLE {} ({})").format(name, sql.SQL(", ").join(parts)))
+
+
+def create_positions(connection: Connection[Any]) -> None:
+    """Create the table of positions where there is none."""
+    columns = [("sink", sql.SQL("text PRIMARY KEY")), ("position", sql.SQL("bigint NOT NULL"))]
+    create_table(connection, POSITIONS, columns)
+
+
+def append_rows(
+    connection: Connection[Any], name: sql.Identifier, columns: Sequence[str], rows: Iterable[Row]
+) -> None:
+    """Append rows of texts, which the server reads by the types of the columns."""
+    statement = sql.SQL("COPY {} ({}) FROM STDIN").format(name, _names(columns))
+    with connection.cursor() as cursor, cursor.copy(statement) as copy:
+        for row in rows:
+            copy.write_row(row)
+
+
+def delete_rows(
+    connection: Connection[Any], name: sql.Identifier, columns: Sequence[str], rows: Iterable[Row]
+) -> None:
+    """Delete the rows that agree in these columns, NULL with NULL; an index of them can be used."""
+
+    def is_null(row: Row) -> tuple[bool, ...]:
+        return tuple(value is None for value in row)
+
+    for nulls, alike in groupby(sorted(rows, key=is_null), is_null):
+        conditions = [
+            sql.SQL("{} IS NULL" if null else "{} = %s").format(sql.Identifier(column))
+            for column, null in zip(columns, nulls, strict=True)
+        ]
+        statement = sql.SQL("DELETE FROM {} WHERE {}").format(name, sql.SQL(" AND ").join(conditions))
+        with connection.cursor() as cursor:
+            cursor.executemany(statement, [[value for value in row if value is not None] for row in alike])
+
+
+def _names(columns: Sequence[str]) -> sql.Composed:
+    return sql.SQL(", ").join(map(sql.Identifier, columns))

@@ -1,0 +1,121 @@
+"""A table of PostgreSQL: a piece in one transaction, with the position after it in a table of ours.
+
+    WITH (table = 'alerts')                   records are appended: query, op, t_start, t_end, row (jsonb)
+    WITH (table = 'totals', key = 'item')     the rows of one query, as they are after each piece
+
+Law (exactly once): the position of a sink is a row of `seine_sink_position`, changed in the transaction that
+has the records, and locked by it: of two processes that deliver the same, the second finds it done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import psycopg
+
+from seine.algebra.plan import Query
+from seine.catalog import StoredSink
+from seine.errors import SeineError
+from seine.network.plan.output_form import form_of
+from seine.postgres_timeouts import SilenceGuard, connection_arguments
+from seine.runtime.option_secrets import OptionSecrets
+from seine.sinks import postgres_tables as tables
+from seine.sinks.net_changes import net_changes
+from seine.sinks.record_fields import changed_rows, whole_records
+from seine.sinks.record_piece import RecordPiece
+from seine.sinks.sink_progress import SinkProgress
+from seine.sinks.sink_target import SinkTarget
+
+_READ = "SELECT position FROM seine_sink_position WHERE sink = %s FOR UPDATE"
+_SET = "UPDATE seine_sink_position SET position = %s WHERE sink = %s"
+_BEGIN = "INSERT INTO seine_sink_position (sink, position) VALUES (%s, %s)"
+
+
+class PostgresTarget(SinkTarget):
+    """Applies pieces to a table."""
+
+    def __init__(self, sink: StoredSink, queries: Mapping[str, Query], secrets: OptionSecrets) -> None:
+        self._sink, self._identity, self._secrets = sink.definition, sink.identity, secrets
+        self._table = tables.table_name(sink.definition.option("table"))
+        self._key = sink.definition.key
+        read = [queries[name] for name in sink.definition.queries]
+        rows, domain = read[0].plan.schema, form_of(read[0]).domain
+        self._columns = tables.row_columns(rows) if self._key else tables.record_columns(domain)
+        self.in_whole_batches = bool(self._key)
+        self._names = [name for name, _ in self._columns]
+        self._connection: psycopg.Connection[Any] | None = None
+
+    def begin(self, progress: SinkProgress) -> None:
+        """Connect, create what is missing, and see that the position is known before a piece is begun."""
+        options = self._secrets.values(f"sink {self._sink.name}", self._sink.options)
+        address = "postgresql://" + self._sink.target.partition("://")[2]
+        given = dict(parse_qsl(urlsplit(address).query))
+        password: dict[str, Any] = {"password": options["password"]} if "password" in options else {}
+        with self._one_line_errors():
+            self._connection = psycopg.connect(address, **connection_arguments(given), **password)
+        with self._transaction() as connection:
+            tables.create_table(connection, self._table, self._columns, self._key)
+            tables.create_positions(connection)
+            if self._position(connection) is None:
+                self._refuse_forgotten(progress)
+                connection.execute(_BEGIN, [self._identity, progress.position])
+
+    def _refuse_forgotten(self, progress: SinkProgress) -> None:
+        """A piece was begun, and nobody knows any more whether it came to its end."""
+        if progress.pending is not None:
+            raise SeineError(
+                f"seine_sink_position no longer has a row of sink {self._sink.name}",
+                hint=f"DROP SINK {self._sink.name}, look what is there, and create it again",
+            )
+
+    def write(self, piece: RecordPiece) -> None:
+        """Apply a piece, unless it is there."""
+        with self._transaction() as connection:
+            position = self._position(connection)
+            if position is None or piece.start < position < piece.end:
+                raise SeineError(f"another process delivers for sink {self._sink.name}")
+            if position < piece.end:
+                self._apply(connection, piece)
+                connection.execute(_SET, [piece.end, self._identity])
+
+    def _position(self, connection: psycopg.Connection[Any]) -> int | None:
+        row = connection.execute(_READ, [self._identity]).fetchone()
+        return None if row is None else int(row[0])
+
+    def _apply(self, connection: psycopg.Connection[Any], piece: RecordPiece) -> None:
+        if self._key:
+            self._upsert(connection, b"".join(lines for _, lines in piece.portions))
+            return
+        records = (record for _, lines in piece.portions for record in whole_records(lines))
+        tables.append_rows(connection, self._table, self._names, records)
+
+    def _upsert(self, connection: psycopg.Connection[Any], lines: bytes) -> None:
+        places = [self._names.index(name) for name in self._key]
+        net = net_changes(changed_rows(lines, self._names), places)
+        tables.delete_rows(connection, self._table, self._key, net.keys)
+        tables.append_rows(connection, self._table, self._names, net.rows)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[psycopg.Connection[Any]]:
+        assert self._connection is not None
+        with SilenceGuard() as guard, self._one_line_errors():
+            guard.watch(self._connection.fileno())
+            with self._connection.transaction():
+                yield self._connection
+
+    @contextmanager
+    def _one_line_errors(self) -> Iterator[None]:
+        """Errors of the server in one line: what follows it may have values of rows."""
+        try:
+            yield
+        except psycopg.Error as error:
+            reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+            raise SeineError(f"PostgreSQL: {reason}") from None
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
