@@ -133,7 +133,9 @@ class Run:
         self._places = {query: self.network.state_places(query) for query in self._joins}
         by_stream = (holding for places in self._places.values() for holding in places.values())
         self._punctuated = _punctuated(self.network)
-        holdings = frozenset([*self._joins.values(), *by_stream, *self._punctuated.values()])
+        self._grouped = _grouped(self.network)
+        named = (self._joins, self._punctuated, self._grouped)
+        holdings = frozenset([*by_stream, *(places for one in named for places in one.values())])
         self._options = options
         self._refused_before = self.sink.totals.dead_letters
         self.driver = Driver(
@@ -228,12 +230,13 @@ class Run:
             NetworkSize(len(self.network.nodes), joins, len(self.network.queries)),
             RowsHeld(totals.state_peak, sum(totals.state_rows.values())),
             RowsHeld(totals.punctuation_peak, sum(totals.punctuation_rows.values())),
+            RowsHeld(totals.group_peak, sum(totals.group_rows.values())),
             {query: self._query_statistics(query) for query in self.network.queries},
         )
 
     def _query_statistics(self, query: str) -> QueryStatistics:
         totals, joins = self.sink.totals, self._joins.get(query, ())
-        punctuated = self._punctuated.get(query, ())
+        punctuated, grouped = self._punctuated.get(query, ()), self._grouped.get(query, ())
         limited = self.network.limited_node(query)
         account = None if limited is None else totals.memory.get(limited)
         statistics = QueryStatistics(
@@ -247,6 +250,7 @@ class Run:
                 for streams, holding in self._places.get(query, {}).items()
             },
             RowsHeld(totals.held_peak.get(punctuated, 0), totals.held.get(punctuated, 0)),
+            RowsHeld(totals.held_peak.get(grouped, 0), totals.held.get(grouped, 0)),
         )
         if (failure := self.failures.queries.get(query)) is not None:
             statistics = replace(statistics, failed=failure.reason)
@@ -347,6 +351,16 @@ def _punctuated(network: Network) -> dict[str, Holding]:
         if any(network.nodes[port.node].is_punctuation for port in node.ports):
             for query in network.users(node.id):
                 places.setdefault(query, []).append(StatePlace(node.id, punctuations=True))
+    return {query: tuple(held) for query, held in places.items()}
+
+
+def _grouped(network: Network) -> dict[str, Holding]:
+    """The nodes of each query that may hold groups."""
+    places: dict[str, list[StatePlace]] = {}
+    for node in sorted(network.nodes.values(), key=lambda node: node.id):
+        if node.stateful and not node.is_join:
+            for query in network.users(node.id):
+                places.setdefault(query, []).append(StatePlace(node.id, groups=True))
     return {query: tuple(held) for query, held in places.items()}
 
 

@@ -47,7 +47,11 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("script", metavar="SCRIPT")
-    parser.add_argument("--out", metavar="FILE", help="results, JSON Lines (default: standard output)")
+    parser.add_argument(
+        "--out",
+        metavar="FILE",
+        help="results, JSON Lines (default: standard output); a folder gets a file a query",
+    )
     parser.add_argument("--dead-letter", metavar="FILE", help="lines that were refused, with the reason")
     parser.add_argument("--stats", metavar="FILE", help="a JSON document of counts, written at the end")
     parser.add_argument("--checkpoint", metavar="DIR", help="keep state here and resume from it")

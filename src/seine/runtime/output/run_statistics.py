@@ -27,6 +27,7 @@ class QueryStatistics(Struct, frozen=True):
     """What one query has delivered and holds.
 
     `punctuations` are those that its joins hold, which are state rows too, and those that its groups hold.
+    `groups` are those of its aggregates, set operators and final results.
     `exact_share` only if it runs within a memory; `failed` only if it failed, with the reason.
     """
 
@@ -37,6 +38,7 @@ class QueryStatistics(Struct, frozen=True):
     state_rows_final: int
     state_rows_by_stream: dict[str, RowsHeld]
     punctuations: RowsHeld
+    groups: RowsHeld
     exact_share: float | UnsetType | None = UNSET
     failed: str | UnsetType = UNSET
 
@@ -52,6 +54,7 @@ class RunStatistics(Struct, frozen=True):
     network: NetworkSize
     state_rows: RowsHeld
     punctuations: RowsHeld
+    groups: RowsHeld
     queries: dict[str, QueryStatistics]
 
     def document(self) -> dict[str, Any]:

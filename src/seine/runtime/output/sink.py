@@ -24,6 +24,7 @@ from seine.runtime.folder.durable import write_whole
 from seine.runtime.folder.settings import damaged
 from seine.runtime.output.delivery_limits import Roster
 from seine.runtime.output.outlets import Deliver, Discard, Folder, Outlet, open_outlet, open_path
+from seine.runtime.output.query_files import QueryFiles, is_folder
 from seine.runtime.output.result_index import ResultIndex
 from seine.runtime.output.tally import Tally
 from seine.runtime.output.task_report import QueryRanges, SourceReport, TaskReport, WrittenResults
@@ -53,11 +54,16 @@ class Sink:
         self.totals.outputs, self.totals.importance = self._tally.counts, self._tally.importance
         _refuse_lost_progress(deployment, self.totals)
         _refuse_one_file(out, dead)
-        self._out = open_outlet(out, self.totals.out_bytes)
+        self._out = self._open_out(out, limits)
         self.settled = self.totals.out_bytes  # how much of the output nothing will ever cut off again
         self.last_refusal = ""  # the reason of the last line that was refused since this was opened
         self._dead: Outlet = open_path(dead, self.totals.dead_bytes) if dead else Discard()
         self._index = self._open_index(out) if indexed else None
+
+    def _open_out(self, out: str | Folder | Deliver | None, queries: Collection[str]) -> Outlet:
+        if isinstance(out, str) and is_folder(out):
+            return QueryFiles(out, self.totals.out_bytes, queries)
+        return open_outlet(out, self.totals.out_bytes)
 
     @property
     def index(self) -> ResultIndex:
@@ -175,7 +181,10 @@ class Sink:
             if over:
                 self._append_within_limits(stream, over)
             else:
-                self._out.append(stream)
+                if isinstance(self._out, QueryFiles):
+                    self._out.append_ranges(stream, list(counts), results.ranges)
+                else:
+                    self._out.append(stream)
                 self._count(counts)
                 if self._index is not None:
                     self._index.append(list(counts), results.ranges)

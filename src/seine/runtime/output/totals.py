@@ -45,6 +45,7 @@ class OutputRecord(Struct, frozen=True):
     group_rows: dict[int, int] = {}
     punctuation_rows: dict[int, int] = {}
     punctuation_peak: int = 0
+    group_peak: int = 0
 
 
 @dataclass
@@ -71,9 +72,12 @@ class Totals:
     group_rows: dict[int, int] = field(default_factory=dict)  # by node, where there are any
     punctuation_rows: dict[int, int] = field(default_factory=dict)  # by node, where there are any
     punctuation_peak: int = 0
+    group_peak: int = 0
 
     def rows_at(self, place: StatePlace) -> int:
-        """The rows that a node holds, or one of its ports; or its punctuations."""
+        """The rows that a node holds, or one of its ports; or its punctuations, or groups."""
+        if place.groups:
+            return self.group_rows.get(place.node, 0)
         if place.punctuations:
             return self.punctuation_rows.get(place.node, 0)
         return rows_at(place, self.state_rows, self.port_rows)
@@ -84,6 +88,7 @@ class Totals:
         rows = _added(report.state_rows for report in reports)
         groups = _added(report.group_rows for report in reports)
         self.group_rows = {node: count for node, count in groups.items() if count}
+        self.group_peak = max(self.group_peak, sum(groups.values()))
         self.state_rows = {node: count for node, count in rows.items() if count}
         self.port_rows = _rows_by_port(reports)
         self.state_peak = max(self.state_peak, sum(rows.values()))
@@ -115,6 +120,7 @@ class Totals:
             self.group_rows,
             self.punctuation_rows,
             self.punctuation_peak,
+            self.group_peak,
         )
 
     @staticmethod
@@ -139,6 +145,7 @@ class Totals:
             group_rows=record.group_rows,
             punctuation_rows=record.punctuation_rows,
             punctuation_peak=record.punctuation_peak,
+            group_peak=record.group_peak,
         )
 
 
