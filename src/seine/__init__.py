@@ -11,10 +11,11 @@ from seine.errors import SeineError
 if TYPE_CHECKING:
     from seine.algebra.aggregates import FoldedAggregate
     from seine.algebra.aggregates import UserAggregate as Aggregate
+    from seine.algebra.user_functions import function
     from seine.spark.engine import Engine
 
 __version__ = "0.1.0"
-__all__ = ["Aggregate", "Engine", "FoldedAggregate", "SeineError", "__version__"]
+__all__ = ["Aggregate", "Engine", "FoldedAggregate", "SeineError", "__version__", "function"]
 
 # A program that configures no logging hears nothing: the commands say where messages go.
 logging.getLogger(__name__).addHandler(logging.NullHandler())
@@ -22,6 +23,7 @@ logging.getLogger(__name__).addHandler(logging.NullHandler())
 _HOMES = {
     "Aggregate": ("seine.algebra.aggregates", "UserAggregate"),
     "FoldedAggregate": ("seine.algebra.aggregates", "FoldedAggregate"),
+    "function": ("seine.algebra.user_functions", "function"),
     "Engine": ("seine.spark.engine", "Engine"),
 }
 

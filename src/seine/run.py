@@ -34,6 +34,7 @@ from seine.runtime.driver import Driver
 from seine.runtime.folder.changing_relations import ChangingRelations
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.failures import Failure, RunFailures
+from seine.runtime.folder.kept_functions import KeptFunctions, keep_functions, registered_functions
 from seine.runtime.folder.sampling import MOST_SAMPLED
 from seine.runtime.folder.settings import new_settings
 from seine.runtime.option_secrets import OptionSecrets
@@ -170,6 +171,7 @@ class Run:
         cache = os.path.join(self._temporary.name, "cache") if self._temporary else None
         mark = _fingerprint(declarations, options.sharing)
         settings = new_settings(options.buckets, depth, mark, options.memory, options.budget, cache=cache)
+        keep_functions(self.deployment.folder)
         self.deployment.create(settings)
 
     def _relations(self, declarations: Declarations, options: Options) -> ChangingRelations:
@@ -315,12 +317,14 @@ def _temporary() -> tempfile.TemporaryDirectory[str]:
 
 def _fingerprint(declarations: Declarations, sharing: Strategy) -> str:
     """What must be equal for a checkpoint to fit: every declaration that gives it its meaning."""
-    form = {
+    form: dict[str, Any] = {
         "streams": [stream_to_json(stream) for stream in declarations.streams.values()],
         "relations": [relation_to_json(relation) for relation in declarations.relations.values()],
         "queries": [[q.name, q.text, repr(q.options)] for q in declarations.queries.values()],
         "sharing": repr(sharing),
     }
+    if (functions := registered_functions()) != KeptFunctions():
+        form["functions"] = repr(functions)
     return hashlib.sha256(json.dumps(form, sort_keys=True).encode()).hexdigest()
 
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 from seine.algebra.document_plan import DocumentQuery
 from seine.algebra.plan import Query, walk
 from seine.algebra.search_plan import Search
+from seine.cli.udf_option import add_udf
 from seine.errors import ScriptError, SeineError, printable
 from seine.frontends.script.script_file import read_script
 from seine.network.network import build_network
@@ -29,6 +30,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="verdicts as JSON")
     form.add_argument("--dot", action="store_true", help="the punctuation graphs, for Graphviz")
+    add_udf(parser)
     parser.set_defaults(command=command)
 
 

@@ -8,6 +8,7 @@ import json
 from seine.cli.hosting import add_purging, add_sample, add_sharing, check_writable, strategy
 from seine.cli.known_query import known_query
 from seine.cli.search_networks import search_networks_text
+from seine.cli.udf_option import add_udf
 from seine.cli.witnesses import witnesses_text
 from seine.frontends.script.script_file import read_script
 from seine.network.network import build_network
@@ -36,6 +37,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--witnesses", metavar="FILE", help="what the blocks of XSCL queries bind in the documents of FILE"
     )
     form.add_argument("--networks", action="store_true", help="how the words of a SEARCH could be connected")
+    add_udf(parser)
     parser.set_defaults(command=command)
 
 

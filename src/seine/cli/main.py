@@ -27,6 +27,7 @@ from seine.cli import (
 )
 from seine.cli.logging_setup import configured_logging
 from seine.cli.stop_signals import terminated_like_interrupted
+from seine.cli.udf_option import register_udf
 from seine.errors import RunError, SeineError
 
 _ABOUT = """\
@@ -50,6 +51,7 @@ def main(words: list[str] | None = None) -> int:
     hosts = getattr(arguments, "hosts", False)
     try:
         with configured_logging(arguments), terminated_like_interrupted() if hosts else nullcontext():
+            register_udf(arguments)
             status: int = arguments.command(arguments)
         sys.stdout.flush()
         return status

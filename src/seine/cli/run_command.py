@@ -23,6 +23,7 @@ from seine.cli.hosting import (
     strategy,
 )
 from seine.cli.progress_line import ProgressLine
+from seine.cli.udf_option import add_udf
 from seine.errors import RunError
 from seine.frontends.script.script_file import read_script
 from seine.run import Options
@@ -64,6 +65,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         type=positive,
         help="most tuples that queries WITH (memory = ...) hold together",
     )
+    add_udf(parser)
     add_options_file(parser)
     parser.add_argument("--follow", action="store_true", help="keep waiting for more input at the end of it")
     add_budget(parser)

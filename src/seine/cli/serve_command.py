@@ -28,6 +28,7 @@ from seine.cli.private_state import private_state
 from seine.cli.progress_line import ProgressLine
 from seine.cli.service_client import FOLDER
 from seine.cli.stop_signals import StopSignals
+from seine.cli.udf_option import add_udf
 from seine.errors import RunError, SeineError
 from seine.intake.retention_limit import RetentionLimit
 from seine.runtime.option_secrets import OptionSecrets
@@ -97,6 +98,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add_options_file(parser, otherwise="")
     add_purging(parser)
     add_hosting(parser)
+    add_udf(parser)
     parser.set_defaults(command=command, hosts=True)
 
 

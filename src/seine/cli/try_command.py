@@ -8,6 +8,7 @@ import time
 
 from seine.cli.hosting import add_options_file, add_sample, add_sharing, positive
 from seine.cli.logging_setup import add_logging
+from seine.cli.udf_option import add_udf
 from seine.cli.watched_files import WatchedFiles
 from seine.errors import RunError, SeineError
 from seine.frontends.script.script_file import read_script
@@ -44,6 +45,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument(
         "--batch-rows", metavar="N", type=positive, help="most lines of a stream in a micro-batch"
     )
+    add_udf(parser)
     add_options_file(parser)
     add_sharing(parser)
     add_sample(parser)

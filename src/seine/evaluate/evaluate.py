@@ -18,6 +18,7 @@ from seine.algebra.arrays import BoolArray
 from seine.algebra.expressions import Call, Column, Expression, Literal, Parameter
 from seine.algebra.linear_names import WEIGHTED
 from seine.algebra.types import Kind
+from seine.algebra.user_functions import PREFIX
 from seine.evaluate import tree_expressions
 from seine.evaluate.kernels import (
     bits,
@@ -36,14 +37,17 @@ from seine.evaluate.kernels import (
     zones,
 )
 from seine.evaluate.kernels.datum import Datum, Kernel, as_array
+from seine.evaluate.kernels.user_calls import user_kernel
 from seine.evaluate.linear_sums import linear_kernel, weighted_sum
 
 
 class _Kernels(dict[str, Kernel]):
-    """Kernels by function name; those of linear functions are derived from the coefficients in the name."""
+    """Kernels by function name; those of users' functions are looked up when they are called, and those of
+    linear functions are derived from the coefficients in the name.
+    """
 
     def __missing__(self, name: str) -> Kernel:
-        return linear_kernel(name)
+        return user_kernel(name) if name.startswith(PREFIX) else linear_kernel(name)
 
 
 KERNELS: dict[str, Kernel] = _Kernels(

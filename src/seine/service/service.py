@@ -22,6 +22,7 @@ from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.operators.state.work_budget import WorkBudget
 from seine.runtime.driver import Driver
 from seine.runtime.folder.deployment import Deployment
+from seine.runtime.folder.kept_functions import keep_functions, load_functions
 from seine.runtime.folder.settings import new_settings
 from seine.runtime.history_replay import HistoryReplays
 from seine.runtime.option_secrets import OptionSecrets
@@ -97,6 +98,8 @@ class Service:
     def _open(self, folder: ServiceFolder, options: ServiceOptions) -> None:
         self.deployment = Deployment(folder.pipeline)
         self._prepare(options)
+        load_functions(self.deployment.folder)
+        keep_functions(self.deployment.folder)
         self.deployment.remove_cache()  # of a process that was killed
         with self._catalog.read() as snapshot:
             restored = restore(snapshot, self.deployment, options.strategy)

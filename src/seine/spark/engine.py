@@ -24,7 +24,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from seine.algebra import aggregates
 from seine.algebra.definitions import RelationDef, Scheme, Source, SparkReader, StreamDef, with_since
+from seine.algebra.functions.user_modules import register_function
 from seine.algebra.types import Field, Kind
+from seine.algebra.user_functions import UserFunction
 from seine.errors import Position, SeineError
 from seine.frontends.script.script import Declarations, Script
 from seine.intake.journal import file_name
@@ -132,6 +134,16 @@ class Engine:
         self._refuse_started()
         aggregates.register(aggregate)
         self._aggregates.append(aggregate)
+
+    def function(self, function: UserFunction) -> None:
+        """Register a function that @seine.function has declared; it must be importable where queries run."""
+        self._refuse_started()
+        if not isinstance(function, UserFunction):
+            raise SeineError(f"{function!r} is no function for queries", hint="declare it by @seine.function")
+        if function.module == "__main__" or "<locals>" in function.attribute:
+            hint = "put it into a module that workers can import"
+            raise SeineError(f"function {function.name} cannot be imported by workers", hint=hint)
+        register_function(function)
 
     def register(self, text: str) -> None:
         """Add the statements of a script text; it is refused whole if anything in it is wrong."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+from seine.algebra import user_functions
 from seine.algebra.expressions import Call, Expression, Literal
 from seine.algebra.functions import logic_types, number_types, polymorphic
 from seine.algebra.functions.arithmetic import resolve_arithmetic, resolve_negation
@@ -93,7 +94,21 @@ def resolve_call(name: str, args: Sequence[Expression]) -> Expression:
         return resolver(args)
     if canonical in SIGNATURES:
         return SIGNATURES[canonical].bind(canonical, args)
-    raise unknown_function(name, function_names())
+    user = user_functions.lookup(canonical)
+    if user is not None:
+        return _resolve_user(user, args)
+    known = [*function_names(), *(one.name for one in user_functions.registered())]
+    raise unknown_function(name, known)
+
+
+def _resolve_user(user: user_functions.UserFunction, args: Sequence[Expression]) -> Call:
+    """A call of a user's function, its arguments cast to the types that it declares."""
+    check_arity(user.name, args, len(user.arguments), len(user.arguments))
+    given = [
+        implied_cast(arg, type_, f"argument {place} of {user.name}")
+        for place, (arg, type_) in enumerate(zip(args, user.arguments, strict=True), 1)
+    ]
+    return Call(user_functions.PREFIX + user.name.lower(), tuple(given), user.result)
 
 
 def function_names() -> list[str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from seine.rare_collections import rare_collections, set_aside, set_aside_after_task
 from seine.runtime.flow.dataflow import Dataflow
 from seine.runtime.folder.deployment import Deployment
+from seine.runtime.folder.kept_functions import load_functions
 from seine.runtime.folder.relation_files import RelationFiles
 from seine.runtime.folder.versions import Version
 
@@ -30,6 +31,7 @@ def compile_version(
 
     Without some of its queries it is made anew: they failed, and that is rare.
     """
+    load_functions(deployment.folder)
     buckets, budget = len(deployment.settings.labels), deployment.settings.memory
     if withheld:
         version = deployment.versions.without(number, withheld)

@@ -10,6 +10,7 @@
     result_index/          where in the results each query's records are; derived, see result_index.py
     spark/                 Spark's own checkpoint
     faults/<entry>/        what tasks met that failed because of a query; see faults.py
+    functions/             users' functions, for every process that works here; see kept_functions.py
     failures.json          the queries of a run that failed
     handover/<entry>/      state on its way from a pipeline to the next
 

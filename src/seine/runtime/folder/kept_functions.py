@@ -1,0 +1,115 @@
+"""Users' functions of a pipeline, kept in its folder: every process that works for it finds them there.
+
+functions/index.json     what to load: files, and functions of modules that are importable
+functions/<digest>.py    a copy of a file that was given by --udf
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from importlib import import_module
+from typing import Any
+
+from msgspec import Struct
+
+from seine.algebra import aggregates, user_functions
+from seine.algebra.functions.user_modules import loaded_modules, register_module
+from seine.algebra.types import Type
+from seine.algebra.user_functions import UserFunction
+from seine.errors import RunError
+from seine.runtime.folder.durable import write_whole
+from seine.runtime.folder.settings import read_record
+from seine.typed_json import write_json
+
+
+class KeptFile(Struct, frozen=True):
+    """A Python file, and the names that it declares."""
+
+    file: str
+    functions: tuple[str, ...]
+
+
+class KeptFunction(Struct, frozen=True):
+    """A function of an importable module."""
+
+    name: str
+    module: str
+    attribute: str
+    arguments: tuple[str, ...]
+    result: str
+
+
+class KeptFunctions(Struct, frozen=True):
+    """All that a pipeline needs of its users' code."""
+
+    files: tuple[KeptFile, ...] = ()
+    functions: tuple[KeptFunction, ...] = ()
+
+
+def registered_functions() -> KeptFunctions:
+    """What is registered in this process, as it is kept."""
+    files = tuple(KeptFile(f"{_digest(one.text)}.py", one.functions) for one in loaded_modules())
+    own = [one for one in user_functions.registered() if one.module is not None]
+    return KeptFunctions(files, tuple(_kept(one) for one in own))
+
+
+def keep_functions(folder: str) -> None:
+    """Keep what is registered in this process; nothing is written if that is nothing."""
+    kept = registered_functions()
+    if not kept.files and not kept.functions:
+        return
+    os.makedirs(_path(folder), exist_ok=True)
+    for module in loaded_modules():
+        write_whole(_path(folder, f"{_digest(module.text)}.py"), module.text.encode())
+    write_whole(_path(folder, "index.json"), write_json(kept, indent=1))
+
+
+_loaded: set[tuple[str, float]] = set()  # the indexes that this process has read
+
+
+def load_functions(folder: str) -> None:
+    """Register what a pipeline keeps, but for names that this process has already."""
+    index = _path(folder, "index.json")
+    if not os.path.exists(index):
+        return
+    mark = index, os.stat(index).st_mtime
+    if mark in _loaded:
+        return
+    kept = read_record(index, KeptFunctions)
+    for one in kept.files:
+        if not all(user_functions.lookup(name) or aggregates.lookup(name) for name in one.functions):
+            register_module(_path(folder, one.file))
+    for function in kept.functions:
+        if user_functions.lookup(function.name) is None:
+            user_functions.register(_found(function))
+    _loaded.add(mark)
+
+
+def _found(kept: KeptFunction) -> UserFunction:
+    try:
+        value: Any = import_module(kept.module)
+        for part in kept.attribute.split("."):
+            value = getattr(value, part)
+    except (ImportError, AttributeError) as error:
+        hint = "install it where workers run"
+        raise RunError(
+            f"function {kept.name} of module {kept.module} is not here: {error}", hint=hint
+        ) from error
+    call = value.call if isinstance(value, UserFunction) else value
+    arguments = tuple(map(Type.parse, kept.arguments))
+    return UserFunction(kept.name, call, arguments, Type.parse(kept.result), kept.module, kept.attribute)
+
+
+def _kept(one: UserFunction) -> KeptFunction:
+    return KeptFunction(
+        one.name, str(one.module), one.attribute, tuple(map(str, one.arguments)), str(one.result)
+    )
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _path(folder: str, *parts: str) -> str:
+    return os.path.join(folder, "functions", *parts)
