@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from seine.algebra.types import Type
-from seine.errors import SeineError
+from seine.errors import RunError, SeineError
 
 PREFIX = "user."  # of the names of calls in plans
 
@@ -76,6 +76,15 @@ def unregister(name: str) -> None:
 def lookup(name: str) -> UserFunction | None:
     """The function of this name, compared without case, or None."""
     return _REGISTERED.get(name.lower())
+
+
+def needed(name: str) -> UserFunction:
+    """The function of this name, which a query uses; an error if this process has none."""
+    known = lookup(name)
+    if known is None:
+        hint = "give its file by --udf, as when the query was registered"
+        raise RunError(f"there is no function '{name}' here", hint=hint)
+    return known
 
 
 def registered() -> list[UserFunction]:

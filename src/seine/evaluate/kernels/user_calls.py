@@ -12,8 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from seine.algebra.expressions import Call
-from seine.algebra.user_functions import PREFIX, UserFunction, lookup
-from seine.errors import RunError
+from seine.algebra.user_functions import PREFIX, UserFunction, needed
 from seine.evaluate.kernels.datum import Datum, Kernel, as_array, row_count
 
 
@@ -21,10 +20,7 @@ def user_kernel(name: str) -> Kernel:
     """The kernel of a call `user.name`."""
 
     def kernel(call: Call, args: Sequence[Datum]) -> pa.Array:
-        function = lookup(name.removeprefix(PREFIX))
-        if function is None:
-            hint = "give its module by --udf, as when the query was registered"
-            raise RunError(f"there is no function '{name.removeprefix(PREFIX)}' here", hint=hint)
+        function = needed(name.removeprefix(PREFIX))
         rows = row_count(args)
         return _applied(function, [as_array(arg, rows) for arg in args], call.type.arrow())
 
