@@ -16,6 +16,7 @@ INTERFACE = (
     "spark.running:Running.statistics",
     "spark.running:Running.end_input",
     "algebra.aggregates:UserAggregate",
+    "algebra.user_functions:function",
     "testing:run_script",
     "testing:Result.rows",
 )
@@ -25,6 +26,7 @@ KEPT = {
     "algebra.plan_text:print_plan": "plans as text: docs/life_of_a_query.md and tests show them",
     "algebra.document_text": "XSCL plans as text, which reads back as the same plan",
     "algebra.aggregates:unregister": "undoes `register`, for programs and tests that share a process",
+    "algebra.user_functions:unregister": "undoes `register`, for programs and tests that share a process",
 }
 
 

@@ -149,7 +149,10 @@ class Join(Plan):
         return (self.left, self.right)
 
 
-HOLISTIC = ("percentile", "mode", "approx_percentile", "approx_count_distinct")
+HOLISTIC = (
+    *("percentile", "mode", "approx_percentile", "approx_count_distinct"),
+    *("collect_list", "collect_list_of_texts", "collect_set", "collect_set_of_texts"),
+)
 
 
 @dataclass(frozen=True)

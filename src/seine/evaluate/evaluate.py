@@ -19,7 +19,7 @@ from seine.algebra.expressions import Call, Column, Expression, Literal, Paramet
 from seine.algebra.linear_names import WEIGHTED
 from seine.algebra.types import Kind
 from seine.algebra.user_functions import PREFIX
-from seine.evaluate import tree_expressions
+from seine.evaluate import order_keys, tree_expressions
 from seine.evaluate.kernels import (
     bits,
     casts,
@@ -66,6 +66,7 @@ KERNELS: dict[str, Kernel] = _Kernels(
         **window_bounds.KERNELS,
         **zones.KERNELS,
         **xpath_functions.KERNELS,
+        **order_keys.KERNELS,
         **tree_expressions.KERNELS,
         WEIGHTED: weighted_sum,
     }

@@ -49,12 +49,16 @@ BUILT_IN = {
     "approx_count_distinct": "approx_count_distinct",
 }
 
-_ORDER_DEPENDENT = ("any_value", "first", "first_value", "last", "last_value", "collect_list", "array_agg")
+# by event time; the front end makes them of others, where it knows the rows that they are over
+ORDERED = (
+    *("any_value", "first", "first_value", "last", "last_value"),
+    *("collect_list", "collect_set", "array_agg"),
+)
 
 
 def is_aggregate(name: str) -> bool:
     """Whether the name, compared without case, is an aggregate, built-in or registered."""
-    return name.lower() in BUILT_IN or name.lower() in _ORDER_DEPENDENT or aggregates.lookup(name) is not None
+    return name.lower() in BUILT_IN or name.lower() in ORDERED or aggregates.lookup(name) is not None
 
 
 def resolve_aggregate(name: str, args: Sequence[Expression], distinct: bool) -> AggregateCall:
@@ -75,8 +79,6 @@ def resolve_aggregate(name: str, args: Sequence[Expression], distinct: bool) -> 
 
 
 def _unknown(name: str) -> TypeMismatch:
-    if name in _ORDER_DEPENDENT:
-        return TypeMismatch(f"{name} is refused: it depends on the order of tuples", hint="use MIN or MAX")
     close = difflib.get_close_matches(name, [*BUILT_IN, *aggregates.registered_names()], n=3)
     hint = f"did you mean {', '.join(close)}?" if close else "register it: seine.algebra.aggregates.register"
     return TypeMismatch(f"there is no aggregate '{name}'", hint=hint)

@@ -50,15 +50,15 @@ def register_module(path: str) -> UserModule:
         reason = error.strerror if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
         raise SeineError(f"cannot load '{path}': {reason}") from error
     functions = [one for one in vars(module).values() if isinstance(one, UserFunction)]
-    own = [one for one in vars(module).values() if _is_aggregate(one) and one.__module__ == module.__name__]
-    if not functions and not own:
+    folds = [one for one in vars(module).values() if _is_aggregate(one) and one.__module__ == module.__name__]
+    if not functions and not folds:
         hint = "declare one by @seine.function(arguments=('STRING',), result='STRING')"
         raise SeineError(f"'{path}' has no function for queries", hint=hint)
     for function in functions:
         register_function(replace(function, module=None))
-    for aggregate in own:
+    for aggregate in folds:
         aggregates.register(aggregate)
-    _LOADED[path] = UserModule(path, text, tuple(one.name for one in [*functions, *own]))
+    _LOADED[path] = UserModule(path, text, tuple(one.name for one in [*functions, *folds]))
     return _LOADED[path]
 
 

@@ -16,12 +16,14 @@ from seine.algebra.functions import (
     resolve_call,
     resolve_cast,
 )
+from seine.algebra.functions.aggregate_calls import ORDERED
 from seine.algebra.functions.window_functions import WINDOW_FUNCTIONS
 from seine.algebra.plan import AggregateCall
 from seine.algebra.types import BOOLEAN, NULL
 from seine.frontends.sql.context import Context
 from seine.frontends.sql.grouping_sets import GROUPING, GROUPING_ID, grouping_call
 from seine.frontends.sql.literals import constant_cast, interval, number
+from seine.frontends.sql.ordered_values import ordered_call, ordered_result
 from seine.frontends.sql.over_calls import OverCalls
 from seine.frontends.sql.scope import FromBlock, key_of, resolve_column
 from seine.frontends.sql.type_names import cast_type
@@ -165,14 +167,24 @@ class ExpressionBinder:
             raise self.context.error(node, f"{node.name.upper()} is not allowed in {self.clause}", hint)
         self._within_aggregate = True
         try:
+            if node.name.lower() in ORDERED:
+                return self._ordered(node, where, self.aggregates)
             return self.aggregates.column(self._aggregate_call(node, where))
         finally:
             self._within_aggregate = False
 
+    def _ordered(self, node: exp.Anonymous, where: exp.Expr | None, aggregates: AggregateCalls) -> Expression:
+        """An aggregate that goes by event time."""
+        name, (nodes, distinct) = node.name.lower(), _arguments_of(node)
+        if not nodes:
+            raise self.context.error(node, f"{node.name.upper()} needs an argument")
+        args = [self.bind(arg) for arg in nodes]
+        condition = None if where is None else self.condition(where, "FILTER")
+        made = aggregates.column(ordered_call(name, args, distinct, condition, self.block))
+        return ordered_result(name, args, made)
+
     def _aggregate_call(self, node: exp.Anonymous, where: exp.Expr | None) -> AggregateCall:
-        nodes, distinct = node.expressions, False
-        if len(nodes) == 1 and isinstance(nodes[0], exp.Distinct):
-            nodes, distinct = nodes[0].expressions, True
+        nodes, distinct = _arguments_of(node)
         counts_rows = len(nodes) == 1 and isinstance(nodes[0], exp.Star) and node.name.lower() == "count"
         if not nodes:
             raise self.context.error(node, f"{node.name.upper()} needs an argument")
@@ -182,6 +194,14 @@ class ExpressionBinder:
             first, *others = args or [literal(1)]  # a row with a NULL in one of them is left out
             args = [resolve_call("case", [condition, first]), *others]
         return resolve_aggregate(node.name.lower(), args, distinct)
+
+
+def _arguments_of(node: exp.Anonymous) -> tuple[list[exp.Expr], bool]:
+    """The arguments of an aggregate, and whether DISTINCT stands before them."""
+    nodes = node.expressions
+    if len(nodes) == 1 and isinstance(nodes[0], exp.Distinct):
+        return nodes[0].expressions, True
+    return nodes, False
 
 
 def _is_split(node: exp.Expr) -> bool:

@@ -20,6 +20,7 @@ from seine.algebra.plan import AggregateCall
 from seine.algebra.types import DOUBLE, Kind, Type
 from seine.operators.aggregates import finish
 from seine.operators.aggregates.argument import Argument
+from seine.operators.aggregates.collected import Collected
 from seine.operators.aggregates.count import Count
 from seine.operators.aggregates.extreme import Extreme
 from seine.operators.aggregates.fold import Fold
@@ -166,11 +167,21 @@ def _approx_count_distinct(call: AggregateCall) -> CompiledAggregate:
     return CompiledAggregate((FoldKey("levels", cells),), lambda rows, levels: pa.array(levels.estimate()))
 
 
+def _collected(call: AggregateCall) -> CompiledAggregate:
+    steps = UserSteps(Collected(call.function), 1, lambda text: None)
+    key = FoldKey("folded", Argument(call.args), steps=steps, result=call.type.arrow())
+    return CompiledAggregate((key,), lambda rows, values: values)
+
+
 _HOLISTIC: dict[str, Callable[[AggregateCall], CompiledAggregate]] = {
     "mode": _mode,
     "percentile": _percentile,
     "approx_percentile": _approx_percentile,
     "approx_count_distinct": _approx_count_distinct,
+    "collect_list": _collected,
+    "collect_list_of_texts": _collected,
+    "collect_set": _collected,
+    "collect_set_of_texts": _collected,
 }
 
 _VARIANCES: dict[str, Callable[..., pa.Array]] = {

@@ -50,8 +50,8 @@ class KeptFunctions(Struct, frozen=True):
 def registered_functions() -> KeptFunctions:
     """What is registered in this process, as it is kept."""
     files = tuple(KeptFile(f"{_digest(one.text)}.py", one.functions) for one in loaded_modules())
-    own = [one for one in user_functions.registered() if one.module is not None]
-    return KeptFunctions(files, tuple(_kept(one) for one in own))
+    importable = [one for one in user_functions.registered() if one.module is not None]
+    return KeptFunctions(files, tuple(_kept(one) for one in importable))
 
 
 def keep_functions(folder: str) -> None:
@@ -82,11 +82,11 @@ def load_functions(folder: str) -> None:
             register_module(_path(folder, one.file))
     for function in kept.functions:
         if user_functions.lookup(function.name) is None:
-            user_functions.register(_found(function))
+            user_functions.register(_imported(function))
     _loaded.add(mark)
 
 
-def _found(kept: KeptFunction) -> UserFunction:
+def _imported(kept: KeptFunction) -> UserFunction:
     try:
         value: Any = import_module(kept.module)
         for part in kept.attribute.split("."):

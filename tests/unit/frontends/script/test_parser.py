@@ -199,7 +199,7 @@ REFUSED = [
     ("CREATE RELATION r (a INT, b STRING) VALID FROM a TO b FROM 'r';", 48, "VALID needs"),
     ("CREATE STREAM s (ts BIGINT) TIMESTAMP BY ts FROM 's", 50, "never closed"),
     ("DROP QUERY nope;", 12, "no query nope"),
-    ("DROP VIEW nope;", 6, "expected STREAM"),
+    ("DROP TABLE nope;", 6, "expected STREAM"),
 ]
 
 

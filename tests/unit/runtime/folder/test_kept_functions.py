@@ -74,5 +74,5 @@ def test_another_process_finds_them(script: Path) -> None:
     register_module(str(script.parent / "mail.py"))
     keep_functions(str(script.parent))
     loading = [sys.executable, "-c", LOADING, str(script.parent)]
-    found = subprocess.run(loading, capture_output=True, text=True, check=True)
-    assert found.stdout.split() == ["STRING", "longest"]
+    loaded = subprocess.run(loading, capture_output=True, text=True, check=True)
+    assert loaded.stdout.split() == ["STRING", "longest"]

@@ -1,0 +1,89 @@
+"""Aggregates by event time: FIRST, LAST, COLLECT_LIST and COLLECT_SET of the rows of a group.
+
+Law: rows are in the order of their event time (of a combination, its latest), then of their columns from
+left to right, NULLs first; so an answer depends on which rows there are and not on how they came. FIRST(x) is
+the x of the least order key: MIN over texts `key|x`, of which the x is taken out above.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+
+from seine.algebra.expressions import Call, Column, Expression, Literal
+from seine.algebra.functions import TypeMismatch, literal, resolve_aggregate, resolve_call, resolve_cast
+from seine.algebra.plan import AggregateCall, Lookup, Scan
+from seine.algebra.types import JSON, STRING, Kind
+from seine.frontends.sql.scope import FromBlock
+
+_FIRST = ("first", "first_value", "any_value")
+_LAST = ("last", "last_value")
+_LISTS = {"collect_list": "collect_list", "array_agg": "collect_list", "collect_set": "collect_set"}
+
+
+def ordered_call(
+    name: str, args: Sequence[Expression], distinct: bool, where: Expression | None, block: FromBlock
+) -> AggregateCall:
+    """The call that an ordered aggregate is made of; `ordered_result` makes its value of that."""
+    value, ignores_nulls = _arguments(name, args)
+    if distinct and name not in _LISTS:
+        raise TypeMismatch(f"{name} of DISTINCT values is the same without DISTINCT", hint="leave it out")
+    packed = resolve_call("concat", [_order_key(name, block), literal("|"), _written(value, name in _LISTS)])
+    conditions = [] if where is None else [where]
+    if name in _LISTS or ignores_nulls:
+        conditions.append(resolve_call("is_not_null", [value]))
+    for condition in conditions:
+        packed = resolve_call("case", [condition, packed])
+    if name not in _LISTS:
+        return resolve_aggregate("min" if name in _FIRST else "max", [packed], False)
+    made = "collect_set" if distinct else _LISTS[name]
+    quoted = value.type.is_text or value.type.is_temporal
+    return AggregateCall(f"{made}_of_texts" if quoted else made, (packed,), JSON)
+
+
+def ordered_result(name: str, args: Sequence[Expression], made: Expression) -> Expression:
+    """The value of an ordered aggregate, given the result of its call."""
+    if name in _LISTS:
+        return Call("coalesce", (made, Literal("[]", JSON)), JSON)
+    start = resolve_call("add", [resolve_call("instr", [made, literal("|")]), literal(1)])
+    flag = resolve_call("substring", [made, start, literal(1)])
+    text = resolve_call("substring", [made, resolve_call("add", [start, literal(1)])])
+    type_ = STRING if args[0].type.kind in (Kind.XML, Kind.NULL) else args[0].type
+    return resolve_call("case", [resolve_call("eq", [flag, literal("1")]), resolve_cast(text, type_)])
+
+
+def _arguments(name: str, args: Sequence[Expression]) -> tuple[Expression, bool]:
+    """The value, and whether NULLs are passed over."""
+    ignores = args[1] if len(args) == 2 and name not in _LISTS else literal(False)
+    if len(args) > 2 or (len(args) == 2 and name in _LISTS) or not isinstance(ignores, Literal):
+        raise TypeMismatch(f"{name} takes one value", hint=f"{name.upper()}(x)")
+    return args[0], ignores.value is True
+
+
+def _written(value: Expression, for_list: bool) -> Expression:
+    """A value as text: 1 and the text, 0 for NULL; in a list, times as records have them."""
+    text = resolve_cast(value, STRING)
+    if for_list and value.type.kind is Kind.TIMESTAMP:
+        text = resolve_call("replace", [text, literal(" "), literal("T")])
+        micros = resolve_call("rpad", [text, literal(26), literal("0")])
+        whole = resolve_call("contains", [text, literal(".")])
+        text = resolve_call("concat", [resolve_call("if", [whole, micros, text]), literal("Z")])
+    return resolve_call("coalesce", [resolve_call("concat", [literal("1"), text]), literal("0")])
+
+
+def _order_key(name: str, block: FromBlock) -> Call:
+    """The place of a row of a block among others: its time, then its columns."""
+    starts = [sum(len(item.schema) for item in block.items[:place]) for place in range(len(block.items))]
+    times: list[Expression] = []
+    columns: list[Expression] = []
+    for item, start in zip(block.items, starts, strict=True):
+        if not isinstance(item, Scan | Lookup):
+            hint = "use it over streams, or MIN and MAX"
+            raise TypeMismatch(f"{name} goes by event time, which only tuples of streams have", hint=hint)
+        fields = item.stream.declared if isinstance(item, Scan) else item.schema
+        columns += [Column(start + place, field.type) for place, field in enumerate(fields)]
+        if isinstance(item, Scan):
+            times.append(Column(start + item.stream.time, item.schema[item.stream.time].type))
+    latest = reduce(lambda one, other: resolve_call("greatest", [one, other]), times)
+    rest = columns if len(times) > 1 else [column for column in columns if column != latest]
+    return Call("order_key", (latest, *rest), STRING)
