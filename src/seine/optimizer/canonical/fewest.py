@@ -21,6 +21,7 @@ from seine.optimizer.canonical.canonicalise import conjoin
 from seine.optimizer.canonical.compare_terms import difference, paired
 from seine.optimizer.canonical.equal_columns import with_equals_stated
 from seine.optimizer.canonical.extents import clauses_of, extent
+from seine.optimizer.canonical.fixed_columns import with_fixed_values
 from seine.optimizer.canonical.implies import implies
 from seine.optimizer.canonical.infer import infer
 
@@ -59,10 +60,11 @@ def fewest(conditions: PredicateSet, known: PredicateSet = ()) -> PredicateSet |
 
 def _closed(conditions: PredicateSet, known: PredicateSet) -> PredicateSet:
     """The conditions and what follows, each told in one way."""
-    stated = with_equals_stated(conditions, known)
+    stated = with_fixed_values(with_equals_stated(conditions, known), known)
     inferred = infer((*stated, *known))
     if inferred:
         stated = with_equals_stated(conjoin([stated, inferred]), known)
+        stated = with_fixed_values(stated, known)
     return _told_by_term(conjoin([stated]))
 
 
