@@ -43,6 +43,7 @@ from seine.network.groups.final_results import (
 )
 from seine.network.groups.group_purging import release
 from seine.network.groups.kin_groups import KinGroups
+from seine.network.groups.partner_results import final_parts, partners_of
 from seine.network.groups.pipeline_breakers import BreakerRows, PipelineBreakers
 from seine.network.groups.session_placing import place_session_groups
 from seine.network.groups.set_operands import rows_as_set
@@ -57,7 +58,7 @@ from seine.network.joins.prefilters import Prefilters
 from seine.network.joins.stream_placing import place_stream, streams_of
 from seine.network.plan.block_conditions import split_constants
 from seine.network.plan.importance import importance_of
-from seine.network.plan.output_form import RecordForm
+from seine.network.plan.output_form import RecordForm, asks_for_partners
 from seine.network.plan.strategy import Strategy
 from seine.network.searches.search_placing import place_search
 from seine.network.searches.search_scopes import SearchScopes
@@ -147,6 +148,11 @@ class Builder:
             self._deliver(_rows_of(self._breaker(plan)), form)
             return
         block = self.blocks.of(plan)
+        if self._is_final and asks_for_partners(plan):
+            for part in final_parts(plan, self._inlined):
+                self._final_item = partners_of(part, self._inlined)
+                self._deliver(self._joined(part), form)
+            return
         if self._is_final:
             for branch in (branches := united_groups(block, self.blocks.of)):
                 self._final_item = grouped_item(branch)
@@ -280,6 +286,8 @@ class Builder:
 
     def _final(self, plan: Plan) -> BreakerRows:
         """The groups of an aggregate, or the rows of a set operator, each once."""
+        if isinstance(plan, SetOperation) and plan.kind.is_of_pairs:
+            return self._sets.operation(plan, final=True)
         groupings = self._groupings(plan)
         refuse_expiring(plan, groupings)
         self._heard.ask(groupings)

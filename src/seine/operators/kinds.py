@@ -13,6 +13,7 @@ from seine.operators.group.changelog_node import ChangelogNode
 from seine.operators.group.distinct_node import DistinctNode
 from seine.operators.group.except_node import ExceptNode
 from seine.operators.group.final_node import FinalNode
+from seine.operators.group.final_partners_node import FinalPartnersNode
 from seine.operators.group.merge_node import MergeNode
 from seine.operators.group.multiset_node import MultisetNode
 from seine.operators.group.pane_fan_node import PaneFanNode
@@ -59,6 +60,7 @@ KINDS = NodeKinds(
     RankNode,
     ChangelogNode,
     FinalNode,
+    FinalPartnersNode,
     SettledNode,
     WatchNode,
     SpotNode,

@@ -53,6 +53,11 @@ def grouped_item(block: Block) -> Plan | None:
     if block.is_of_tables:
         _refuse_deletable(block)
     item = block.items[0]
+    if isinstance(item, SetOperation) and not item.kind.is_set:
+        raise SeineError(
+            "emit = 'final' of rows that are counted, above or beneath other operators, is not available",
+            hint="write EXCEPT or INTERSECT without ALL, or leave out emit = 'final'",
+        )
     return item if len(block.items) == 1 and isinstance(item, Aggregate | Distinct | SetOperation) else None
 
 
@@ -164,7 +169,7 @@ def refuse_expiring(plan: Plan, groupings: Sequence[GroupedBlock]) -> None:
     """A row of EXCEPT that ends may have been taken away or have expired: the two are not told apart."""
     if isinstance(plan, SetOperation) and not all(grouping.settles for grouping in groupings):
         raise SeineError(
-            "emit = 'final' of EXCEPT over streams with windows or deletions is not available",
+            "emit = 'final' of EXCEPT or INTERSECT over streams with windows or deletions is not available",
             hint="read streams without a WINDOW that are not RETRACTABLE",
         )
     for grouping in groupings:

@@ -35,6 +35,7 @@ from seine.operators.group.breaker_node import breaker_signature
 from seine.operators.group.changelog_node import ChangelogNode
 from seine.operators.group.distinct_node import DistinctNode
 from seine.operators.group.except_node import ExceptNode
+from seine.operators.group.final_partners_node import FinalPartnersNode
 from seine.operators.group.merge_node import MergeNode
 from seine.operators.group.multiset_node import MultisetNode
 from seine.operators.group.session_node import SessionNode
@@ -52,6 +53,7 @@ SetNode = (
     DistinctNode
     | ExceptNode
     | MultisetNode
+    | FinalPartnersNode
     | MergeNode
     | ChangelogNode
     | SessionNode
@@ -256,6 +258,15 @@ class PipelineBreakers:
         def candidate(ports: tuple[Port, ...], streams: Iterable[str], stage: int) -> SetNode:
             common = self._placer.common(ports[0].types, streams, streams, 1, stage + 1)
             return MultisetNode(ports=ports, rule=rule.value, **common)
+
+        return self._placed_breaker(inputs, columns_of_types, candidate)
+
+    def final_partners(self, rule: SetKind, inputs: Sequence[BlockRows]) -> BreakerRows:
+        """Rows of the first input with their lives, once each, as a rule makes of pairs in the second."""
+
+        def candidate(ports: tuple[Port, ...], streams: Iterable[str], stage: int) -> SetNode:
+            common = self._placer.common(ports[0].types, streams, streams, 0, stage + 1)
+            return FinalPartnersNode(ports=ports, rule=rule.value, **common)
 
         return self._placed_breaker(inputs, columns_of_types, candidate)
 

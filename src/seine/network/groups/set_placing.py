@@ -24,8 +24,11 @@ class SetPlacer:
         self._breakers = breakers
         self._rows = rows
 
-    def operation(self, plan: SetOperation) -> BreakerRows:
-        """The rows of the left, by their counts on both sides; a branch is read once where sets matter."""
+    def operation(self, plan: SetOperation, final: bool = False) -> BreakerRows:
+        """The rows of the left, by their counts on both sides; a branch is read once where sets matter.
+
+        `final`: of a semi or anti join only what is final.
+        """
         kind = plan.kind
         left = self.branches(plan.left, repeats=not kind.is_set)
         right = self.branches(plan.right, repeats=kind.counts_right)
@@ -33,7 +36,8 @@ class SetPlacer:
         sides = [self._merged(in_canonical_order(rows)) for rows in operands]
         if kind is SetKind.EXCEPT:
             return self._breakers.set_operator(ExceptNode, sides).with_columns(columns)
-        return self._breakers.multiset(kind, sides).with_columns(columns)
+        place = self._breakers.final_partners if final else self._breakers.multiset
+        return place(kind, sides).with_columns(columns)
 
     def union_all(self, plan: UnionAll) -> BreakerRows:
         """All rows of all branches."""

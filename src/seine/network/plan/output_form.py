@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from seine.algebra.plan import Aggregate, Distinct, Query, Scan, SetOperation, UnionAll, walk
+from seine.algebra.plan import Aggregate, Distinct, Plan, Query, Scan, SetOperation, UnionAll, walk
 from seine.algebra.rank_plan import Rank
 from seine.algebra.search_plan import Search
 from seine.errors import SeineError
 
+_BREAKERS = Aggregate | Distinct | UnionAll | SetOperation | Rank
 DEFAULT_LIMIT = 10_000_000
 
 
@@ -29,11 +30,17 @@ def form_of(query: Query) -> RecordForm:
     if isinstance(query.plan, Search):
         changelog = query.plan.is_changelog
     else:
-        changelog = any(
-            isinstance(p, Aggregate | Distinct | UnionAll | SetOperation | Rank) for p in walk(query.plan)
-        )
+        is_final = query.option("emit") == "final" and asks_for_partners(query.plan)
+        changelog = not is_final and any(isinstance(part, _BREAKERS) for part in walk(query.plan))
     importance = str(query.option("importance", "min"))
     return RecordForm(names, changelog, _domain(query), limit_of(query), importance)
+
+
+def asks_for_partners(plan: Plan) -> bool:
+    """Whether results are of outer, semi or anti joins alone: the final ones are combinations with lives."""
+    breakers = [part for part in walk(plan) if isinstance(part, _BREAKERS)]
+    joins = [part for part in breakers if isinstance(part, SetOperation) and part.kind.is_of_pairs]
+    return bool(joins) and all(isinstance(part, UnionAll) or part in joins for part in breakers)
 
 
 def limit_of(query: Query) -> int:

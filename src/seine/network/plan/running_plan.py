@@ -7,6 +7,7 @@ from seine.algebra.plan import Plan, Query, walk
 from seine.algebra.search_plan import Search
 from seine.errors import SeineError
 from seine.network.plan.birth import restrict_to_arrivals
+from seine.network.plan.partner_times import with_times
 from seine.optimizer.estimates import Estimates
 from seine.optimizer.optimise import optimise
 
@@ -23,5 +24,6 @@ def running_plan(query: Query, birth_epoch: int | None, estimates: Estimates | N
         raise SeineError(message, hint="it can be checked, but not run: split it")
     if isinstance(query.plan, Search):
         return query.plan
-    plan = query.plan if birth_epoch is None else restrict_to_arrivals(query.plan, birth_epoch)
+    plan = with_times(query.plan) if query.option("emit") == "final" else query.plan
+    plan = plan if birth_epoch is None else restrict_to_arrivals(plan, birth_epoch)
     return plan if star_limit(query) is not None else optimise(plan, estimates=estimates)

@@ -1,0 +1,44 @@
+"""Final results of outer, semi and anti joins (`emit = 'final'`): pairs as they come, other rows once.
+
+s LEFT JOIN t    pairs of an inner join, and the rows of s that met nobody in their whole life
+"""
+
+from __future__ import annotations
+
+from seine.algebra.expressions import conjunction
+from seine.algebra.plan import Plan, Project, Scan, Select, SetOperation, UnionAll, walk
+from seine.errors import SeineError
+from seine.optimizer.block import Block
+from seine.safety.states.final_groups import BlockOf
+
+
+def final_parts(plan: Plan, block_of: BlockOf) -> list[Block]:
+    """The blocks of an outer, semi or anti join of tuples, each of which is final for itself."""
+    for scan in walk(plan):
+        if isinstance(scan, Scan) and scan.stream.retractable:
+            raise SeineError(
+                f"emit = 'final' needs rows that become final: tuples of {scan.alias} may be deleted",
+                hint="leave out emit = 'final', or read a stream that is not RETRACTABLE",
+            )
+    block = block_of(plan)
+    parts = [block]
+    item = block.items[0]
+    if len(block.items) == 1 and isinstance(item, UnionAll):
+        condition, names = conjunction(list(block.conditions)), tuple(f.name for f in plan.schema)
+        chosen = [one if condition is None else Select(one, condition) for one in item.branches]
+        parts = [block_of(Project(one, block.outputs, names)) for one in chosen]
+    if not all(one.is_of_tables or partners_of(one, block_of) is not None for one in parts):
+        raise SeineError(
+            "emit = 'final' is for one outer, semi or anti join of tuples, not above or beneath others",
+            hint="leave out emit = 'final'",
+        )
+    return parts
+
+
+def partners_of(block: Block, block_of: BlockOf) -> SetOperation | None:
+    """The semi or anti join of tuples whose rows a block gives; None of any other."""
+    item = block.items[0]
+    if len(block.items) > 1 or not isinstance(item, SetOperation) or not item.kind.is_of_pairs:
+        return None
+    pairs = item.right.branches if isinstance(item.right, UnionAll) else (item.right,)
+    return item if all(block_of(side).is_of_tables for side in (item.left, *pairs)) else None
