@@ -6,20 +6,21 @@ import itertools
 from collections.abc import Sequence
 
 from seine.algebra.expressions import Expression, Literal, Parameter, rewrite
-from seine.algebra.plan import SetKind
+from seine.algebra.plan import LookupKind, SetKind
 from seine.graph.node import Filter, FilteringNode, Node
 from seine.graph.parameter_table import ParameterTable
 from seine.network.network import Network
 from seine.operators.group.aggregate_node import AggregateNode
 from seine.operators.group.except_node import ExceptNode
 from seine.operators.group.multiset_node import MultisetNode
+from seine.operators.group.partner_lookup_node import PartnerLookupNode
 from seine.operators.join.join_node import JoinNode
 from seine.operators.join.lookup_node import LookupNode
 from seine.operators.match.deliver_node import DeliverNode
 from seine.operators.match.fan_node import FanNode
 from seine.operators.match.prefilter_node import PrefilterNode
 from seine.operators.stream.source_node import SourceNode
-from tests.support.plan_interpreter import Data, Row, fold, set_operation, value
+from tests.support.plan_interpreter import Data, Row, fold, partner_lookup, set_operation, value
 
 
 class Absent:
@@ -76,6 +77,8 @@ def run(network: Network, node: Node, inputs: list[list[Row]], data: Data) -> li
             return [key + tuple(fold(call, members) for call in calls) for key, members in groups.items()]
         case ExceptNode():
             return set_operation(SetKind.EXCEPT, *inputs)
+        case PartnerLookupNode(rule=rule, predicate=predicate):
+            return partner_lookup(LookupKind(rule), predicate, inputs[0], data[node.relation])
         case MultisetNode(rule=rule):
             return set_operation(SetKind(rule), *inputs)
     rows = list(itertools.chain(*inputs))

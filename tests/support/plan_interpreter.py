@@ -18,6 +18,8 @@ from seine.algebra.plan import (
     Distinct,
     Join,
     Lookup,
+    LookupKind,
+    PartnerLookup,
     Plan,
     Project,
     Scan,
@@ -95,7 +97,22 @@ def interpret(plan: Plan, data: Data) -> list[Row]:
             return [row for rows in inputs for row in rows]
         case SetOperation(_, _, kind):
             return set_operation(kind, inputs[0], inputs[1])
+        case PartnerLookup(_, relation, predicate, kind):
+            return partner_lookup(kind, predicate, inputs[0], data[relation.relation.name])
     raise TypeError(plan)
+
+
+def partner_lookup(kind: LookupKind, predicate: Expression, rows: list[Row], tuples: list[Row]) -> list[Row]:
+    """Rows that are asked for partners among tuples."""
+    result: list[Row] = []
+    for row in rows:
+        pairs = [row + one for one in tuples if value(predicate, row + one) is True]
+        if kind is LookupKind.LEFT:
+            width = len(tuples[0]) if tuples else 2
+            result += pairs or [row + (None,) * width]
+        elif bool(pairs) == (kind is LookupKind.SEMI):
+            result.append(row)
+    return result
 
 
 def set_operation(kind: SetKind, left: list[Row], right: list[Row]) -> list[Row]:
@@ -258,6 +275,9 @@ class RandomPlans:
         joined = Join(left, right)
         predicate = self.predicate(len(joined.schema))
         width = len(left.schema)
+        if isinstance(right, Lookup):
+            kind = self.random.choice([*LookupKind])
+            return self.project(PartnerLookup(left, right, predicate, kind), 2)
         columns = tuple(Column(i, field.type) for i, field in enumerate(left.schema))
         met = Project(Select(joined, predicate), columns, tuple(field.name for field in left.schema))
         reads = tuple(sorted(index for index in predicate.columns if index < width))

@@ -301,6 +301,40 @@ class SetOperation(Plan):
         return (self.left, self.right)
 
 
+class LookupKind(StrEnum):
+    """What is told of a row that is asked for partners in a relation."""
+
+    LEFT = "left"  # its pairs, or the row with NULLs
+    SEMI = "semi"  # the row, if there is a pair
+    ANTI = "anti"  # the row, if there is none
+
+
+@dataclass(frozen=True)
+class PartnerLookup(Plan):
+    """Rows that are asked for partners in a relation, by a predicate on the row followed by the tuple.
+
+    A relation's tuples are always alive, so rows keep their lives: unlike other outer, semi and anti joins
+    this is no changelog.
+    """
+
+    input: Plan
+    relation: Lookup
+    predicate: Expression
+    kind: LookupKind
+
+    def __post_init__(self) -> None:
+        _check_columns(self.predicate, len(self.input.schema) + len(self.relation.schema))
+
+    @cached_property
+    def schema(self) -> tuple[Field, ...]:
+        behind = self.relation.schema if self.kind is LookupKind.LEFT else ()
+        return (*self.input.schema, *behind)
+
+    @property
+    def inputs(self) -> tuple[Plan, ...]:
+        return (self.input,)
+
+
 @dataclass(frozen=True)
 class Query:
     """A named plan with its options as typed values (unbounded, memory, shed, emit, limit, ...)."""
@@ -332,6 +366,8 @@ def tables_of(query: Query) -> frozenset[str]:
             names.add(node.stream.name)
         elif isinstance(node, Lookup):
             names.add(node.relation.name)
+        elif isinstance(node, PartnerLookup):
+            names.add(node.relation.relation.name)
     return frozenset(names)
 
 

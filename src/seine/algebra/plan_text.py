@@ -17,6 +17,7 @@ from seine.algebra.plan import (
     Distinct,
     Join,
     Lookup,
+    PartnerLookup,
     Plan,
     Project,
     Scan,
@@ -242,6 +243,9 @@ def _headline(plan: Plan) -> str:
             return _search_headline(plan)
         case Distinct() | UnionAll():
             return type(plan).__name__
+        case PartnerLookup(_, relation, predicate, kind):
+            both = distinct_names([*names, *(field.name for field in relation.schema)])
+            return f"{kind.title()}Lookup {column_name(relation.relation.name)} {describe(predicate, both)}"
         case SetOperation(_, _, kind):
             return kind.title().replace(" ", "")
         case DocumentBlock(_, _, pattern):

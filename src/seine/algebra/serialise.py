@@ -17,6 +17,8 @@ from seine.algebra.plan import (
     Distinct,
     Join,
     Lookup,
+    LookupKind,
+    PartnerLookup,
     Plan,
     Project,
     Scan,
@@ -75,6 +77,9 @@ def plan_from_json(form: JsonObject, graphs: SchemaGraphs | None = None) -> Plan
             return Rank(inputs[0], form["function"], partition, order, form["most"], form["name"])
         case "unionall":
             return UnionAll(tuple(inputs))
+        case "partnerlookup":
+            relation = Lookup(relation_from_json(form["relation"]), form["alias"])
+            return PartnerLookup(inputs[0], relation, from_json(form["predicate"]), LookupKind(form["kind"]))
         case "except" | "setoperation":  # the former in catalogs from before there were others
             kind = SetKind(form.get("kind", SetKind.EXCEPT))
             return SetOperation(inputs[0], inputs[1], kind, tuple(form.get("reads", ())))
@@ -100,6 +105,9 @@ def _fields_of_node_to_json(plan: Plan) -> JsonObject:
         case Aggregate(_, keys, calls, names):
             forms = [_call_to_json(call) for call in calls]
             return {"keys": [to_json(key) for key in keys], "calls": forms, "names": list(names)}
+        case PartnerLookup(_, Lookup(relation, alias), predicate, LookupKind() as kind):
+            named: JsonObject = {"relation": relation_to_json(relation), "alias": alias, "kind": kind.value}
+            return {**named, "predicate": to_json(predicate)}
         case SetOperation(_, _, kind, reads):
             return {} if kind is SetKind.EXCEPT else {"kind": kind.value, "reads": list(reads)}
         case Rank(_, function, partition, order, most, name):

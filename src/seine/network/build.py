@@ -20,6 +20,7 @@ from seine.algebra.plan import (
     Aggregate,
     Distinct,
     Lookup,
+    PartnerLookup,
     Plan,
     Query,
     Scan,
@@ -240,6 +241,8 @@ class Builder:
                 return self._released(plan, self._ranked(plan, self._rows(input)))
             case UnionAll():
                 return self._sets.union_all(plan)
+            case PartnerLookup():
+                return self._sets.looked_up(plan)
             case Search():
                 assert self._scopes is not None
                 trees = place_search(self._placer, self._scopes, plan, self._birth_epoch)

@@ -17,6 +17,7 @@ from seine.operators.group.final_partners_node import FinalPartnersNode
 from seine.operators.group.merge_node import MergeNode
 from seine.operators.group.multiset_node import MultisetNode
 from seine.operators.group.pane_fan_node import PaneFanNode
+from seine.operators.group.partner_lookup_node import PartnerLookupNode
 from seine.operators.group.regroup_node import RegroupNode
 from seine.operators.group.session_node import SessionNode
 from seine.operators.group.settled_node import SettledNode
@@ -44,6 +45,7 @@ KINDS = NodeKinds(
     ResolveNode,
     PrefilterNode,
     LookupNode,
+    PartnerLookupNode,
     JoinNode,
     DerivedPunctuationsNode,
     MultiJoinNode,

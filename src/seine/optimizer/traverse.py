@@ -7,7 +7,17 @@ from dataclasses import replace
 
 from seine.algebra.document_plan import with_document_inputs
 from seine.algebra.expressions import Column, Expression, walk
-from seine.algebra.plan import Aggregate, Distinct, Join, Plan, Project, Select, SetOperation, UnionAll
+from seine.algebra.plan import (
+    Aggregate,
+    Distinct,
+    Join,
+    PartnerLookup,
+    Plan,
+    Project,
+    Select,
+    SetOperation,
+    UnionAll,
+)
 from seine.algebra.rank_plan import Rank
 
 
@@ -16,7 +26,7 @@ def with_inputs(plan: Plan, inputs: tuple[Plan, ...]) -> Plan:
     if all(new is old for new, old in zip(inputs, plan.inputs, strict=True)):
         return plan
     match plan:
-        case Select() | Project() | Aggregate() | Distinct() | Rank():
+        case PartnerLookup() | Select() | Project() | Aggregate() | Distinct() | Rank():
             return replace(plan, input=inputs[0])
         case Join() | SetOperation():
             return replace(plan, left=inputs[0], right=inputs[1])

@@ -18,7 +18,17 @@ from itertools import accumulate, pairwise
 
 from seine.algebra.document_plan import DocumentQuery
 from seine.algebra.expressions import Expression, columns_of, renumber, substitute
-from seine.algebra.plan import Aggregate, AggregateCall, Distinct, Lookup, Plan, Scan, SetOperation, UnionAll
+from seine.algebra.plan import (
+    Aggregate,
+    AggregateCall,
+    Distinct,
+    Lookup,
+    PartnerLookup,
+    Plan,
+    Scan,
+    SetOperation,
+    UnionAll,
+)
 from seine.algebra.rank_plan import Rank
 from seine.algebra.search_plan import Search
 from seine.catalog.index import Placement, Topology, grouping, set_operation
@@ -101,6 +111,8 @@ class _Entering:
                 return self._rank(item)
             case SetOperation(left, right, kind):
                 return self._set(kind.value, [left, right])
+            case PartnerLookup(input, relation, predicate, kind):
+                return _called(kind.value, self.rows(input).named(), relation.relation.name, str(predicate))
             case UnionAll(branches):
                 return self._set("union_all", branches)
         return self.rows(item).named()  # a projection that has to stay

@@ -5,7 +5,17 @@ This is required of queries with a memory limit, and of those that join streams 
 
 from __future__ import annotations
 
-from seine.algebra.plan import Aggregate, Distinct, Lookup, Query, Scan, SetOperation, UnionAll, walk
+from seine.algebra.plan import (
+    Aggregate,
+    Distinct,
+    Lookup,
+    PartnerLookup,
+    Query,
+    Scan,
+    SetOperation,
+    UnionAll,
+    walk,
+)
 from seine.algebra.rank_plan import Rank
 from seine.errors import ScriptError
 from seine.frontends.text.cursor import Cursor, Name
@@ -15,6 +25,7 @@ _NON_MONOTONE = {
     Aggregate: "aggregates",
     Distinct: "DISTINCT",
     UnionAll: "UNION",
+    PartnerLookup: "an outer, semi or anti join",
     SetOperation: "EXCEPT, INTERSECT, semi or anti joins",
     Rank: "ranks and LIMIT",
 }

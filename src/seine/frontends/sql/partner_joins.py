@@ -15,8 +15,20 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from seine.algebra.expressions import Column, Expression, Literal, conjuncts, shift_columns
-from seine.algebra.plan import Lookup, Plan, Project, Scan, SetKind, SetOperation, UnionAll, walk
+from seine.algebra.expressions import Column, Expression, Literal, conjunction, conjuncts, shift_columns
+from seine.algebra.functions import literal, resolve_call
+from seine.algebra.plan import (
+    Lookup,
+    LookupKind,
+    PartnerLookup,
+    Plan,
+    Project,
+    Scan,
+    SetKind,
+    SetOperation,
+    UnionAll,
+    walk,
+)
 from seine.frontends.sql.block_plan import block_plan, joined_plan, validity
 from seine.frontends.sql.context import Context
 from seine.frontends.sql.scope import OUTER, FromBlock, FromItem, InnerTable, NamedExpression
@@ -39,13 +51,17 @@ class PartnerJoin:
     def with_partner(self, kind: SetKind) -> None:
         """Leave of the left block the rows that have a partner (SEMI), or those that have none (ANTI)."""
         correlated = self._correlated()
-        plan = self._with_partner(kind)
+        plan = self._looked_up(LookupKind(kind.value)) or self._with_partner(kind)
         self.left.become(plan, _tables(self.left, 0))
         self.left.conjuncts += correlated
 
     def outer(self, keeps_left: bool, keeps_right: bool) -> None:
         """Make the left block the outer join, of which one side or both keep rows without a partner."""
         width, correlated = self.left.width, self._correlated()
+        looked_up = self._outer_lookup(keeps_left, keeps_right)
+        if looked_up is not None:
+            self._become(looked_up, correlated)
+            return
         pairs = self._pairs(self.alternatives[0])
         branches: list[Plan] = [pairs]
         if keeps_left:
@@ -53,11 +69,45 @@ class PartnerJoin:
         if keeps_right:
             mirrored = self._mirrored()._with_partner(SetKind.ANTI)
             branches.append(_padded(mirrored, pairs, range(width, len(pairs.schema))))
+        self._become(UnionAll(tuple(branches)), correlated)
+
+    def _become(self, plan: Plan, correlated: list[Expression]) -> None:
+        """Make the left block an outer join, with what is seen of the right behind it."""
+        width = self.left.width
         tables = [*_tables(self.left, 0), *_tables(self.right, width)]
         visible = [shifted_item(item, width) for item in self.right.visible]
-        self.left.become(UnionAll(tuple(branches)), tables)
+        self.left.become(plan, tables)
         self.left.conjuncts += correlated
         self.left.visible += visible
+
+    def _outer_lookup(self, keeps_left: bool, keeps_right: bool) -> Plan | None:
+        """The outer join, if the side that may be missing is one relation."""
+        if keeps_left and keeps_right:
+            return None
+        if keeps_left:
+            return self._looked_up(LookupKind.LEFT)
+        plan = self._mirrored()._looked_up(LookupKind.LEFT)
+        if plan is None:
+            return None
+        columns, first = _columns(plan), self.right.width
+        names = [field.name for field in plan.schema]
+        return Project(plan, (*columns[first:], *columns[:first]), (*names[first:], *names[:first]))
+
+    def _looked_up(self, kind: LookupKind) -> PartnerLookup | None:
+        """The join, if its right side is one relation: a lookup, whose rows keep their lives."""
+        if len(self.right.items) != 1 or not isinstance(self.right.items[0], Lookup):
+            return None
+        self._refuse_relations()
+        width = self.left.width
+        refuse_outer([part for one in self.alternatives for part in one], self.node, self.context)
+        right_parts = [_shifted(part, width) for part in uncorrelated(self.right).conjuncts]
+        ways = [conjunction([*parts]) for parts in self.alternatives]
+        either = [one for one in ways if one is not None]
+        joined = [resolve_call("or", either)] if len(either) > 1 else either
+        joined = joined if len(either) == len(ways) else []  # a way without conditions is always open
+        predicate = conjunction([*right_parts, *joined, *self._validity()]) or literal(True)
+        left = block_plan(uncorrelated(self.left), self.node, self.context)
+        return PartnerLookup(left, self.right.items[0], predicate, kind)
 
     def _correlated(self) -> list[Expression]:
         """The conditions of the left with columns of the query around: they stay above."""

@@ -24,7 +24,18 @@ from seine.algebra.expressions import (
     intern_expression,
     substitute,
 )
-from seine.algebra.plan import Aggregate, Distinct, Join, Plan, Project, Select, SetOperation, UnionAll, walk
+from seine.algebra.plan import (
+    Aggregate,
+    Distinct,
+    Join,
+    PartnerLookup,
+    Plan,
+    Project,
+    Select,
+    SetOperation,
+    UnionAll,
+    walk,
+)
 from seine.algebra.rank_plan import Rank
 from seine.algebra.types import BOOLEAN
 from seine.errors import SeineError
@@ -216,6 +227,8 @@ def _filled(plan: Plan, given: Mapping[str, list[Expression]]) -> Plan:
             return Distinct(_filled(input, given))
         case Join(left, right, on):
             return Join(_filled(left, given), _filled(right, given), on)
+        case PartnerLookup(input):
+            return replace(plan, input=_filled(input, given))
         case SetOperation(left, right):
             return replace(plan, left=_filled(left, given), right=_filled(right, given))
         case UnionAll(branches):

@@ -16,13 +16,14 @@ from itertools import count
 
 from seine.algebra.event_windows import windows_of
 from seine.algebra.expressions import Call, Column, Expression, Literal, substitute
-from seine.algebra.plan import Aggregate, AggregateCall, Scan, SetKind, walk
+from seine.algebra.plan import Aggregate, AggregateCall, LookupKind, PartnerLookup, Scan, SetKind, walk
 from seine.algebra.rank_plan import Rank
 from seine.algebra.search_plan import Top
 from seine.algebra.types import BIGINT, BOOLEAN, INT, Type
 from seine.graph.node import Node, Port
 from seine.network.groups.aggregate_inputs import TAG_VALUE, AggregateInput, FromRows, fan_of
 from seine.network.groups.kin_groups import KinGroups, coarser_kin, finest_of, with_functions_of
+from seine.network.groups.lookup_terms import LookupTerms
 from seine.network.groups.pane_placing import FromPanes, pane_span
 from seine.network.groups.partial_aggregates import group_keys
 from seine.network.groups.vertical_expansion import FromFiner, Regrouping, WantedGrouping
@@ -38,6 +39,7 @@ from seine.operators.group.except_node import ExceptNode
 from seine.operators.group.final_partners_node import FinalPartnersNode
 from seine.operators.group.merge_node import MergeNode
 from seine.operators.group.multiset_node import MultisetNode
+from seine.operators.group.partner_lookup_node import PartnerLookupNode
 from seine.operators.group.session_node import SessionNode
 from seine.operators.group.settled_node import SettledNode
 from seine.operators.join.final_time import FinalTime
@@ -54,6 +56,7 @@ SetNode = (
     | ExceptNode
     | MultisetNode
     | FinalPartnersNode
+    | PartnerLookupNode
     | MergeNode
     | ChangelogNode
     | SessionNode
@@ -294,6 +297,27 @@ class PipelineBreakers:
             return MergeNode(ports=ports, **common)
 
         return self._placed_breaker(inputs, lambda types: (), candidate)
+
+    def looked_up(self, rows: BlockRows, plan: PartnerLookup, lookup: LookupTerms) -> BreakerRows:
+        """Rows that are asked for partners in a relation, with the tuples behind them in an outer lookup."""
+        relation, most = plan.relation.relation, rows.node.identities
+        behind = relation.types if plan.kind is LookupKind.LEFT else ()
+
+        def candidate(ports: tuple[Port, ...], streams: Iterable[str], stage: int) -> SetNode:
+            types = (*ports[0].types, *behind)
+            common = self._placer.common(types, streams, rows.node.hold, most + 1 if most else 0, stage)
+            return PartnerLookupNode(
+                ports=ports,
+                relation=relation.name,
+                relation_types=relation.types,
+                row_key=lookup.row_key,
+                relation_key=lookup.relation_key,
+                predicate=lookup.predicate,
+                rule=plan.kind.value,
+                **common,
+            )
+
+        return self._placed_breaker([rows], lambda types: (), candidate)
 
     def best_trees(self, trees: BreakerRows, top: Top) -> BreakerRows:
         """The best trees of a search; how many, and of which period, is in the rows."""

@@ -7,9 +7,11 @@ are put into one order, in which every query finds the same nodes.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from seine.algebra.expressions import Column
-from seine.algebra.plan import Plan, SetKind, SetOperation, UnionAll
+from seine.algebra.plan import PartnerLookup, Plan, SetKind, SetOperation, UnionAll
+from seine.network.groups.lookup_terms import lookup_terms
 from seine.network.groups.pipeline_breakers import BreakerRows, PipelineBreakers
 from seine.network.groups.set_operands import in_canonical_order, with_ordered_columns
 from seine.network.site.placing import BlockRows
@@ -38,6 +40,14 @@ class SetPlacer:
             return self._breakers.set_operator(ExceptNode, sides).with_columns(columns)
         place = self._breakers.final_partners if final else self._breakers.multiset
         return place(kind, sides).with_columns(columns)
+
+    def looked_up(self, plan: PartnerLookup) -> BreakerRows:
+        """Rows that are asked for partners in a relation."""
+        rows, terms, width = self._rows(plan.input), lookup_terms(plan), len(plan.input.schema)
+        asking = replace(rows, outputs=(*rows.outputs, *terms.constants))
+        placed = self._breakers.looked_up(asking, plan, terms)
+        tuples = range(1 + width + len(terms.constants), len(placed.node.types))
+        return replace(placed, columns=(*range(1, 1 + width), *tuples))
 
     def union_all(self, plan: UnionAll) -> BreakerRows:
         """All rows of all branches."""

@@ -12,6 +12,7 @@ from seine.operators.step.working_nodes import AnyOutput, Pushing
 from seine.rows.delta import identity_names
 
 if TYPE_CHECKING:
+    from seine.operators.group.breaker_node import SetOperatorNode
     from seine.operators.group.merge_node import MergeNode
 
 
@@ -26,7 +27,7 @@ class MergeStep:
         flow.push(self._node.id, delta, emission)
 
 
-def merged(node: MergeNode, port: int, batch: pa.RecordBatch) -> pa.RecordBatch:
+def merged(node: SetOperatorNode, port: int, batch: pa.RecordBatch) -> pa.RecordBatch:
     """Give the rows of one input the identity of the merged output: input and tag, then that of the row."""
     if not node.identities:
         return batch

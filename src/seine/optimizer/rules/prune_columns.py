@@ -11,6 +11,7 @@ from seine.algebra.plan import (
     Distinct,
     Join,
     Lookup,
+    PartnerLookup,
     Plan,
     Project,
     Select,
@@ -62,6 +63,8 @@ def _prune(plan: Plan, needed: list[int]) -> tuple[Plan, PositionMap]:
             return _prune_rank(plan, needed)
         case UnionAll(branches):
             return UnionAll(tuple(_narrow(branch, needed) for branch in branches)), _positions(needed)
+        case PartnerLookup():
+            return _prune_lookup(plan, needed)
         case SetOperation(_, _, kind) if kind.is_of_pairs:
             return _prune_pairs(plan, needed)
         case Distinct() | SetOperation():
@@ -89,6 +92,16 @@ def _prune_join(plan: Join, needed: list[int]) -> tuple[Plan, PositionMap]:
     mapping = _positions(kept)
     predicate = None if plan.predicate is None else _move(plan.predicate, mapping)
     return Join(_narrow(plan.left, left_read), _narrow(plan.right, right_read), predicate), mapping
+
+
+def _prune_lookup(plan: PartnerLookup, needed: list[int]) -> tuple[Plan, PositionMap]:
+    """Columns that decide which tuples a row meets stay too; the relation is whole."""
+    width = len(plan.input.schema)
+    kept = sorted(index for index in {*needed, *columns_of(plan.predicate)} if index < width)
+    behind = range(width, width + len(plan.relation.schema))
+    mapping = _positions([*kept, *behind])
+    below = _narrow(plan.input, kept)
+    return replace(plan, input=below, predicate=_move(plan.predicate, mapping)), mapping
 
 
 def _prune_pairs(plan: SetOperation, needed: list[int]) -> tuple[Plan, PositionMap]:

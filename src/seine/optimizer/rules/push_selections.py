@@ -17,6 +17,7 @@ from seine.algebra.plan import (
     Distinct,
     Join,
     Lookup,
+    PartnerLookup,
     Plan,
     Project,
     Select,
@@ -53,6 +54,11 @@ def _push(plan: Plan, parts: list[Expression]) -> Plan:
             return _push_below_aggregate(plan, parts)
         case Rank():
             return _push_below_rank(plan, parts)
+        case PartnerLookup(input):
+            width = len(input.schema)
+            sinking = [part for part in parts if all(index < width for index in columns_of(part))]
+            below = with_inputs(plan, (_push(input, sinking),))
+            return _select(below, [part for part in parts if part not in sinking])
         case UnionAll() | Distinct() | SetOperation():
             return with_inputs(plan, tuple(_push(child, parts) for child in plan.inputs))
     return _select(plan, parts)

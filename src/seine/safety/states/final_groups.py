@@ -22,7 +22,17 @@ from seine.algebra.event_windows import session_of, window_of
 from seine.algebra.expressions import Call, Column, Expression, Literal, columns_of, shift_columns, substitute
 from seine.algebra.functions import resolve_call
 from seine.algebra.monotone import monotone_in
-from seine.algebra.plan import Aggregate, Distinct, Lookup, Plan, Scan, SetOperation, UnionAll, walk
+from seine.algebra.plan import (
+    Aggregate,
+    Distinct,
+    Lookup,
+    PartnerLookup,
+    Plan,
+    Scan,
+    SetOperation,
+    UnionAll,
+    walk,
+)
 from seine.algebra.rank_plan import Rank
 from seine.algebra.types import BIGINT, DAY_TIME, TIMESTAMP
 from seine.algebra.upper_bounds import UpperBound
@@ -281,8 +291,8 @@ def _parts(plan: Plan, block_of: BlockOf) -> list[GroupedBlock] | None:
     than what begins in these blocks.
     """
     match plan:
-        case UnionAll(branches) if not any(_is_deletable(part) for part in walk(plan)):
-            blocks = [(branch, block_of(branch)) for branch in branches]
+        case UnionAll() | PartnerLookup() if not any(_is_deletable(part) for part in walk(plan)):
+            blocks = [(branch, block_of(branch)) for branch in plan.inputs]
             return [GroupedBlock(branch, block, block.outputs, block_of) for branch, block in blocks]
         case Aggregate() | Distinct() | SetOperation() | Rank():
             parts = groupings_of(plan, block_of)

@@ -16,7 +16,17 @@ from itertools import islice, product
 from seine.algebra.event_windows import session_of
 from seine.algebra.expressions import Column, Expression, substitute
 from seine.algebra.monotone import monotone_in
-from seine.algebra.plan import Aggregate, Distinct, Lookup, Plan, Scan, SetKind, SetOperation, UnionAll
+from seine.algebra.plan import (
+    Aggregate,
+    Distinct,
+    Lookup,
+    PartnerLookup,
+    Plan,
+    Scan,
+    SetKind,
+    SetOperation,
+    UnionAll,
+)
 from seine.algebra.rank_plan import Rank
 from seine.optimizer.block import Block, block_of
 from seine.optimizer.equalities import equal_columns
@@ -36,7 +46,13 @@ from seine.safety.states.runnable import is_appended_result, why_not_purged
 from seine.safety.states.table_facts import table_facts
 
 MOST_CHOICES = 64  # ways to choose a scheme of each stream beneath a result that are looked at
-_NAMES = {Aggregate: "groups", Distinct: "distinct rows", UnionAll: "union", Rank: "ranked rows"}
+_NAMES = {
+    Aggregate: "groups",
+    Distinct: "distinct rows",
+    UnionAll: "union",
+    PartnerLookup: "rows",
+    Rank: "ranked rows",
+}
 _SET_NAMES = {
     SetKind.EXCEPT: "difference",
     SetKind.EXCEPT_ALL: "difference",

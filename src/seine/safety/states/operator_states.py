@@ -10,7 +10,18 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from seine.algebra.functions.bounded_state import keeps_bounded_state
-from seine.algebra.plan import Aggregate, Distinct, Lookup, Plan, Scan, SetKind, SetOperation, UnionAll, walk
+from seine.algebra.plan import (
+    Aggregate,
+    Distinct,
+    Lookup,
+    PartnerLookup,
+    Plan,
+    Scan,
+    SetKind,
+    SetOperation,
+    UnionAll,
+    walk,
+)
 from seine.algebra.rank_plan import Rank
 from seine.optimizer.block import Block
 from seine.safety.graph.build_graph import BlockGraph
@@ -144,7 +155,7 @@ def column_names(block: Block, graph: BlockGraph) -> list[list[str]]:
 
 def _breaker_states(breaker: Plan, sources: Sources) -> Iterator[State]:
     """What an aggregate or a set operator holds."""
-    leaves = [] if isinstance(breaker, UnionAll) else sources.leaves(breaker)
+    leaves = [] if isinstance(breaker, UnionAll | PartnerLookup) else sources.leaves(breaker)
     freed = groups_go(leaves)
     few = all(leaf.is_finite for leaf in leaves)
     note = GROUPED if all(leaf.is_finished for leaf in leaves) else ""
@@ -216,7 +227,7 @@ def lasting(plan: Plan, sources: Sources) -> tuple[str, ...]:
     if isinstance(plan, SetOperation):
         lasts = not plan.kind.needs_right or lasting(plan.right, sources)
         return lasting(plan.left, sources) if lasts else ()
-    if isinstance(plan, Aggregate | Distinct | UnionAll | Rank):
+    if isinstance(plan, Aggregate | Distinct | PartnerLookup | UnionAll | Rank):
         return tuple(alias for child in plan.inputs for alias in lasting(child, sources))
     block, graph = sources.block(plan)
     if any(item.expires for item in graph.graph.items):

@@ -11,6 +11,7 @@ from seine.algebra.plan import (
     Aggregate,
     Distinct,
     Lookup,
+    PartnerLookup,
     Plan,
     Project,
     Scan,
@@ -42,7 +43,7 @@ def is_appended_result(plan: Plan) -> bool:
     """Whether a result has the rows of streams as they come: a UNION ALL of tuples that nothing deletes."""
     breakers = [part for part in walk(plan) if isinstance(part, Aggregate | Distinct | SetOperation | Rank)]
     deletable = [part for part in walk(plan) if isinstance(part, Scan) and part.stream.retractable]
-    return isinstance(plan, UnionAll) and not breakers and not deletable
+    return isinstance(plan, UnionAll | PartnerLookup) and not breakers and not deletable
 
 
 def why_not_purged(plan: Plan, block: Block, by_one_time: bool) -> str | None:
