@@ -45,6 +45,7 @@ class Delivery:
             end = self._next_end(progress.position)
             if not self._has_records(progress.position, end):
                 self._pass_over(end)
+                self._target.rest()
                 return end < self._index.settled
             self._save(progress.begun(end))
         self._deliver(self.progress)

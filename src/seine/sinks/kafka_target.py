@@ -9,6 +9,7 @@ that has the records. So whoever begins anew asks the broker whether a piece tha
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 
 from seine.catalog import StoredSink
@@ -20,6 +21,7 @@ from seine.sinks.record_piece import RecordPiece
 from seine.sinks.sink_progress import SinkProgress
 from seine.sinks.sink_target import SinkTarget
 
+REFRESH_SECONDS = 6 * 3600.0  # brokers keep offsets of groups without members for a week by default
 _OURS = "kafka."  # before the names of a client's settings
 
 
@@ -32,7 +34,7 @@ class KafkaTarget(SinkTarget):
         self._servers, _, self._topic = sink.definition.target.partition("://")[2].partition("/")
         self._keys = sink.definition.key
         self._client: KafkaClient | None = None
-        self._position = 0
+        self._position, self._committed = 0, 0.0  # the offset, and when it was committed
 
     def begin(self, progress: SinkProgress) -> None:
         """Connect, and learn from the broker how far the sink has come."""
@@ -43,8 +45,7 @@ class KafkaTarget(SinkTarget):
         position = self._client.committed(self._topic)
         if position is None:
             self._refuse_forgotten(progress)
-            self._client.send(self._topic, [], progress.position)
-        self._position = progress.position if position is None else position
+        self._send([], progress.position if position is None else position)
 
     def _refuse_forgotten(self, progress: SinkProgress) -> None:
         """A piece was begun, and its broker no longer knows whether it came to its end."""
@@ -60,9 +61,17 @@ class KafkaTarget(SinkTarget):
             return
         if self._position > piece.start:
             raise SeineError(f"another process delivers for sink {self._sink.name}")
+        self._send(list(self._messages(piece)), piece.end)
+
+    def rest(self) -> None:
+        """Commit the offset again now and then: brokers forget those of groups that do nothing."""
+        if self._client is not None and time.monotonic() - self._committed > REFRESH_SECONDS:
+            self._send([], self._position)
+
+    def _send(self, messages: list[dict[str, bytes]], position: int) -> None:
         assert self._client is not None
-        self._client.send(self._topic, list(self._messages(piece)), piece.end)
-        self._position = piece.end
+        self._client.send(self._topic, messages, position)
+        self._position, self._committed = position, time.monotonic()
 
     def _messages(self, piece: RecordPiece) -> Iterator[dict[str, bytes]]:
         make = key_maker(self._keys) if self._keys else None

@@ -27,5 +27,8 @@ class SinkTarget(ABC):
     def write(self, piece: RecordPiece) -> None:
         """Bring a piece there."""
 
+    def rest(self) -> None:  # noqa: B027 - not every target has to
+        """Nothing is to be delivered now: keep alive what would be forgotten."""
+
     def close(self) -> None:  # noqa: B027 - not every target has to
         """Let go of what was connected."""

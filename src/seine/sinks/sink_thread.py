@@ -19,6 +19,7 @@ from seine.sinks.sink_target import SinkTarget
 _logger = logging.getLogger(__name__)
 
 _FIRST_SECONDS, _LONGEST_SECONDS = 0.5, 60.0  # between two tries
+_MOST_SECONDS_ASLEEP = 3600.0  # then a target may keep alive what it needs
 _MOST_SECONDS_TO_END = 10.0  # that the end of a service waits for a piece that is being written
 
 OpenTarget = Callable[[], SinkTarget]
@@ -104,7 +105,7 @@ class SinkThread:
                     if self._stopped.is_set():
                         return
                 self.trouble = None
-                self._news.wait()
+                self._news.wait(_MOST_SECONDS_ASLEEP)
         finally:
             target.close()
 

@@ -12,7 +12,7 @@ import pytest
 
 from seine.errors import SeineError
 from seine.runtime.option_secrets import OptionSecrets
-from seine.sinks import kafka_client
+from seine.sinks import kafka_client, kafka_target
 from seine.sinks.delivery import Delivery
 from seine.sinks.kafka_target import KafkaTarget
 from seine.sinks.sink_progress import SinkProgress, save_progress
@@ -100,6 +100,35 @@ def test_a_topic_that_was_deleted_and_made_again_gets_what_follows(servers: str,
 
     assert last == [line for line in results.lines(READ) if line in last] != []
     assert before > 0 and results.lines(READ)[0] not in last
+
+
+def test_a_sink_without_records_commits_its_offset_again(
+    servers: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    results, path = GrowingResults(tmp_path), str(tmp_path / "s.json")
+    results.add(Random(1), 30)
+    create_topic(servers, "quiet")
+    target = KafkaTarget(stored_sink(f"kafka://{servers}/quiet"), OptionSecrets())
+    delivery = Delivery(stored_sink(f"kafka://{servers}/quiet"), results.index, path, target)
+    delivery.begin()
+    while delivery.step():
+        pass
+    sent: list[int] = []
+    real = kafka_client.KafkaClient.send
+
+    def send(client: kafka_client.KafkaClient, topic: str, messages: list[dict[str, bytes]], at: int) -> None:
+        sent.append(at)
+        real(client, topic, messages, at)
+
+    monkeypatch.setattr(kafka_client.KafkaClient, "send", send)
+    assert not delivery.step()
+    assert sent == []
+    monkeypatch.setattr(kafka_target, "REFRESH_SECONDS", 0.0)
+    assert not delivery.step()
+    target.close()
+
+    assert sent == [delivery.progress.position]
+    assert committed_lines(servers, "quiet") == results.lines(READ) != []
 
 
 @pytest.fixture
