@@ -82,6 +82,8 @@ def _carried(python: str, request: object) -> Iterator[tuple[str, JobCost]]:
                 began = now
                 announce(f"Flink, {said['begins']}")
             elif "ends" in said:
+                if said["failure"]:
+                    announce(f"Flink cannot run {said['ends']}: {said['failure']}")
                 yield said["ends"], JobCost(now[0] - began[0], now[1] - began[1], said["failure"])
 
 

@@ -51,13 +51,16 @@ def _window_of_groups(plan: Plan) -> Iterator[str]:
 
 
 def _condition_on_times(plan: Plan) -> Iterator[str]:
-    """A condition on the times of a query that joins two streams and does nothing else with them."""
+    """A condition on the times of a query that joins two streams and does nothing else with them: what is
+    not freed comes first, as an auction does before its bids.
+    """
     block = take_apart(plan, largest=None)
     pairs = zip(block.items, block.offsets, strict=False)
     placed = [(item, first) for item, first in pairs if isinstance(item, Scan)]
     if len(placed) != 2 or not block.is_of_tables:
         return
-    (one, first), (other, second) = placed
+    freed = judge(plan)
+    (one, first), (other, second) = sorted(placed, key=lambda item: freed.get(item[0].alias, False))
     earlier, later = _time(one, first), _time(other, second)
     length = Literal(_LENGTH, DAY_TIME if earlier.type == TIMESTAMP else BIGINT)
     between = resolve_call("between", [later, earlier, resolve_call("add", [earlier, length])])
