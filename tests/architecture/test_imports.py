@@ -94,6 +94,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "runtime",
     ),
     "service": (
+        "disk_sync",
         "rare_collections",
         "algebra",
         "errors",

@@ -50,6 +50,9 @@ class SparkReader:
         return next((value for key, value in self.options if key.lower() == name.lower()), None)
 
 
+PUSHED = "push:"  # the path of a stream whose records are sent to a service
+
+
 @dataclass(frozen=True)
 class Source:
     """An external source of records: `path` is an absolute file, a glob, a folder or a database URL.

@@ -8,9 +8,15 @@ from seine.safety.verdict import refuse_unsafe
 
 
 def read_statements(
-    text: str, file: str, folder: str, known: Declarations, *, replace: bool = False
+    text: str,
+    file: str,
+    folder: str,
+    known: Declarations,
+    *,
+    replace: bool = False,
+    pushed: str | None = None,
 ) -> Script:
     """Add statements to what is known already; refuses what is wrong or unsafe in them."""
-    script = parse_script(text, file=file, folder=folder, known=known, replace=replace)
+    script = parse_script(text, file=file, folder=folder, known=known, replace=replace, pushed=pushed)
     refuse_unsafe(script)
     return script

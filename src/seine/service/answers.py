@@ -161,6 +161,14 @@ class StreamAnswer(TypedDict):
     holds_back: Annotated[HoldingBack | None, Field(description="who waits for it; null if nobody")]
 
 
+class PushAnswer(TypedDict):
+    """Records that were taken, durably."""
+
+    stream: str
+    lines: int
+    repeated: Annotated[bool, Field(description="they had come before, with the same Idempotency-Key")]
+
+
 class DeadLetterAnswer(TypedDict):
     """A line that was not let in, or another notice, with the reason."""
 

@@ -37,6 +37,11 @@ class ServiceFolder:
         self.samples = os.path.join(self.path, "samples")
         self._address = os.path.join(self.path, "service.json")
 
+    @property
+    def pushed(self) -> str:
+        """The records that programs have sent, until they are read."""
+        return os.path.join(self.path, "pushed")
+
     def refuse_inside(self, source: str) -> None:
         """Refuse a source that is a file of the service's: each entry would make more of it to read."""
         inside = os.path.realpath(self.path)

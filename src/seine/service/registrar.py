@@ -176,7 +176,8 @@ class Registrar:
         """Carry out a script; refused whole, with a position and a hint, it leaves no trace."""
 
         def edit() -> Edit:
-            return edit_of_script(read_statements(text, file, folder, self.view.declared, replace=replace))
+            known, pushed = self.view.declared, self._folder.pushed
+            return edit_of_script(read_statements(text, file, folder, known, replace=replace, pushed=pushed))
 
         return self._change(edit, large=len(text) > _LONG_SCRIPT)
 

@@ -31,6 +31,7 @@ from seine.runtime.output.totals import exact_share
 from seine.runtime.spark_reading import SparkDoor, SparkReading
 from seine.service.answers import (
     DeadLetterPage,
+    PushAnswer,
     QueryAnswer,
     RelatedAnswer,
     RetainedAnswer,
@@ -43,7 +44,8 @@ from seine.service.figures import FigureTaker
 from seine.service.folder import ServiceFolder
 from seine.service.pipeline_depth import planned_depth, planned_shape
 from seine.service.published_state import PublishedState, Publisher
-from seine.service.published_view import ServiceView
+from seine.service.published_view import MissingError, ServiceView
+from seine.service.push_door import PushDoor
 from seine.service.query_history import pending_replays
 from seine.service.registrar import Registrar
 from seine.service.restore import restore
@@ -105,7 +107,9 @@ class Service:
             restored = restore(snapshot, self.deployment, options.strategy)
         view, turn = restored[0], RLock()
         self._door, self._secrets, self._batch_rows = SparkDoor(), options.secrets, options.batch_rows
-        sources = SourceGate(folder, self._secrets, self._door)
+        self._pushes = PushDoor(folder.pushed)
+        self._pushes.clear(view.declared.streams.values())
+        sources = SourceGate(folder, self._secrets, self._door, self._pushes)
         self.registrar = Registrar(
             folder, self._catalog, self.deployment, restored, turn, sources, options.notice
         )
@@ -315,6 +319,14 @@ class Service:
             for status in self.stream_states()
         ]
 
+    def push(self, name: str, body: bytes, key: str | None) -> PushAnswer:
+        """Take records for a stream; when this returns they are durable."""
+        stream = self.published.view.declared.streams.get(name.lower())
+        if stream is None:
+            raise MissingError(f"there is no stream {name}")
+        taken = self._pushes.push(stream, body, key)
+        return {"stream": stream.name, "lines": taken.lines, "repeated": taken.repeated}
+
     def dead_letters(self, after: int, stream: str | None, most: int) -> DeadLetterPage:
         """Dead letters from a place in their file on, perhaps of one stream alone."""
         return read_dead_letters(self.folder.dead, after, self.published.figures.dead_bytes, stream, most)
@@ -339,6 +351,7 @@ class Service:
         samples.add(entry, self.registrar.view.declared.streams)
         self.registrar.sample_files.save(samples)
         self.deployment.versions.discard_before(entry.network)
+        self._pushes.settle(self.registrar.view.declared.streams.values(), entry.intake.streams)
         self._figures.advance()
         self.publisher.publish_figures(self._figures.take())
         self._progress(sink)

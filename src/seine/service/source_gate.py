@@ -17,6 +17,7 @@ from seine.runtime.option_secrets import OptionSecrets
 from seine.runtime.output.overwriting import refuse_overwriting
 from seine.runtime.spark_reading import SparkDoor
 from seine.service.folder import ServiceFolder
+from seine.service.push_door import PushDoor
 
 _FILES = frozenset(
     {"path", "maxfilespertrigger", "maxbytespertrigger", "latestfirst", "maxfileage"}
@@ -65,12 +66,17 @@ _USER_IN_ADDRESS = re.compile(r"://[^/\s]*@")
 class SourceGate:
     """Refuses streams that a service does not read."""
 
-    def __init__(self, folder: ServiceFolder, secrets: OptionSecrets, door: SparkDoor) -> None:
-        self._folder, self._secrets, self._door = folder, secrets, door
+    def __init__(
+        self, folder: ServiceFolder, secrets: OptionSecrets, door: SparkDoor, pushes: PushDoor
+    ) -> None:
+        self._folder, self._secrets, self._door, self._pushes = folder, secrets, door, pushes
 
     def refuse(self, stream: StreamDef) -> None:
         """Refuse a stream that may not be read, is what we write, or that Spark cannot open."""
         if stream.source is None:
+            return
+        if self._pushes.takes(stream):
+            self._pushes.open(stream)
             return
         if stream.reader is None:
             self._refuse_own(stream.source.path)

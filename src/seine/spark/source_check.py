@@ -35,10 +35,18 @@ def check_source(spark: SparkSession, stream: StreamDef, reading: SparkReading) 
         frame = spark.read.format("kafka").options(**options).load()
         frame._jdf.queryExecution().toRdd().getNumPartitions()  # asks for the offsets of every partition
     except (PySparkException, Py4JError) as error:
-        reason = reading.secrets.hide(reason_of(error))
+        reason = reading.secrets.hide(_reason(error))
         raise SeineError(
             f"Spark cannot read stream {stream.name}: {reason}", hint="is the broker there, and the topic?"
         ) from None
+
+
+def _reason(error: BaseException) -> str:
+    """What Java says that went wrong first."""
+    java = getattr(error, "java_exception", None)
+    while java is not None and java.getCause() is not None:
+        java = java.getCause()
+    return reason_of(error) if java is None else str(java.getMessage() or java.toString())
 
 
 class SourcePositions:

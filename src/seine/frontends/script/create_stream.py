@@ -56,9 +56,9 @@ class _Clauses:
     importance: Name | None = None
 
 
-def read_stream(cursor: Cursor, name: Name, folder: str) -> StreamDef:
+def read_stream(cursor: Cursor, name: Name, folder: str, pushed: str | None = None) -> StreamDef:
     """Parse what follows CREATE STREAM name; the clauses may come in any order."""
-    clauses = _Clauses(name, read_columns(cursor), SourceClauses(folder))
+    clauses = _Clauses(name, read_columns(cursor), SourceClauses(folder, pushed))
     while not cursor.at_statement_end():
         if not clauses.source.read(cursor):
             _read_clause(cursor, clauses)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import uuid
 from dataclasses import dataclass, field
 
-from seine.algebra.definitions import Source
+from seine.algebra.definitions import PUSHED, Source
 from seine.algebra.field_path import read_field_path
 from seine.algebra.namespaces import read_prefixes
 from seine.algebra.types import XML, Field
@@ -44,6 +45,7 @@ class SourceClauses:
     """The three source clauses parsed so far, in any order, each at most once."""
 
     folder: str
+    pushed: str | None = None  # where a service keeps the records that are sent to it
     path: str | None = None
     place: Token | None = None  # of the path
     format: str | None = None
@@ -107,6 +109,8 @@ class SourceClauses:
             raise cursor.error(
                 f"expected FROM 'path', found {cursor.token}", "say where the records come from"
             )
+        if self._is_pushed and self.format not in (None, "JSON"):
+            raise cursor.error("what is sent to a service are JSON Lines", "leave FORMAT out", at=self.place)
         source = Source(self.path, self.format or "JSON", tuple(self.options.items()))
         if "://" in self.path and not (relation and source.is_database):
             hint = "FROM 'postgresql://host/database' WITH (table = 'name'), sqlite:///file, or a path"
@@ -205,9 +209,22 @@ class SourceClauses:
         self.place = token = cursor.expect_kind(TokenKind.STRING, "a path in quotes")
         if not token.value.strip():
             raise cursor.error("the path is empty", at=token)
+        if token.value.lower() == PUSHED:
+            return self._pushed_path(cursor, token)
         return (
             token.value if "://" in token.value else os.path.normpath(os.path.join(self.folder, token.value))
         )
+
+    @property
+    def _is_pushed(self) -> bool:
+        return self.place is not None and self.place.value.lower() == PUSHED
+
+    def _pushed_path(self, cursor: Cursor, token: Token) -> str:
+        """A folder of its own for a stream whose records are sent to a service."""
+        if self.pushed is None:
+            hint = "seine serve, and seine register"
+            raise cursor.error("records are sent to the streams of a service alone", hint, at=token)
+        return os.path.join(self.pushed, uuid.uuid4().hex)
 
     def _read_option(self, cursor: Cursor) -> None:
         token = cursor.token

@@ -35,7 +35,13 @@ _OBJECTS = ["STREAM", "RELATION", "JOIN", "VIEW", "QUERY", "SINK"]
 
 
 def parse_script(
-    text: str, *, file: str, folder: str, known: Declarations | None = None, replace: bool = False
+    text: str,
+    *,
+    file: str,
+    folder: str,
+    known: Declarations | None = None,
+    replace: bool = False,
+    pushed: str | None = None,
 ) -> Script:
     """Parse a script on top of the `known` declarations; the first error is raised with its position.
 
@@ -47,15 +53,18 @@ def parse_script(
     >>> script.declarations.streams["s"].source.path, [query.name for query, _ in script.queries]
     ('/data/s.jsonl', ['q'])
     """
-    return _StatementReader(ScriptText(text, file), folder, known or Declarations(), replace).read()
+    return _StatementReader(ScriptText(text, file), folder, known or Declarations(), replace, pushed).read()
 
 
 class _StatementReader:
     """Parses the statements of a script; holds the declarations so far."""
 
-    def __init__(self, source: ScriptText, folder: str, known: Declarations, replace: bool) -> None:
+    def __init__(
+        self, source: ScriptText, folder: str, known: Declarations, replace: bool, pushed: str | None
+    ) -> None:
         self.cursor = Cursor(source)
         self.folder = folder
+        self.pushed = pushed
         self.replace = replace
         self.known = known.queries
         self.declared = known.copy()
@@ -111,7 +120,7 @@ class _StatementReader:
         cursor = self.cursor
         if cursor.accept("STREAM"):
             name = self._new_table("stream")
-            self.declared.streams[name.key] = read_stream(cursor, name, self.folder)
+            self.declared.streams[name.key] = read_stream(cursor, name, self.folder, self.pushed)
             self._forget_tables()
         elif cursor.accept("RELATION"):
             name = self._new_table("relation")

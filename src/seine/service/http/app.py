@@ -29,6 +29,7 @@ from seine.service.answers import (
 from seine.service.http.connection import INPUT_ENDED
 from seine.service.http.guarded_route import GuardedRoute
 from seine.service.http.monitoring import MONITORING
+from seine.service.http.push_route import PUSHING
 from seine.service.http.refusals import ErrorAnswer, JsonAnswer, Refusal, refusal_answer, refusal_of
 from seine.service.http.script_request import LONGEST_WAIT, ScriptRequest, invalid
 from seine.service.http.service_calls import Calls, ServiceCalls
@@ -237,7 +238,10 @@ async def _gone(request: Request) -> None:
 def description() -> dict[str, Any]:
     """The OpenAPI document, made from the types of the routes."""
     document: dict[str, Any] = get_openapi(
-        title="Seine", version="1", description="Standing queries that come and go.", routes=ROUTER.routes
+        title="Seine",
+        version="1",
+        description="Standing queries that come and go.",
+        routes=[*ROUTER.routes, *PUSHING.routes],
     )
     schemes = {"token": {"type": "http", "scheme": "bearer"}}
     document["components"]["securitySchemes"] = schemes
@@ -251,6 +255,7 @@ def make_app(service: Service, wakeup: Wakeup, most_body: int) -> FastAPI:
     app.state.calls = ServiceCalls(service, wakeup)
     app.state.most_body = most_body
     app.include_router(ROUTER)
+    app.include_router(PUSHING)
     app.include_router(MONITORING)
     for error, answer in (
         (Refusal, _refused),

@@ -17,11 +17,14 @@ from fastapi.routing import APIRoute
 from seine.errors import SeineError
 from seine.service.http.refusals import Refusal, possible
 
+LINES = ("application/x-ndjson", "application/jsonl", "application/json")
 _MOST_LENGTH_DIGITS = 18  # of a Content-Length
 
 
 class GuardedRoute(APIRoute):
     """A route that refuses parameters it does not know, and bodies it does not take."""
+
+    lines = False  # whether it takes a body of JSON Lines, which it reads itself
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
@@ -30,8 +33,8 @@ class GuardedRoute(APIRoute):
 
         async def guarded(request: Request) -> Response:
             _refuse_unknown_parameters(request, parameters)
-            if takes_body:
-                _refuse_wrong_body(request)
+            if takes_body or self.lines:
+                _refuse_wrong_body(request, LINES if self.lines else ("application/json",))
             elif _content_length(request):
                 raise Refusal(HTTPStatus.BAD_REQUEST, SeineError("this request takes no body"))
             return await handle(request)
@@ -47,11 +50,17 @@ def _refuse_unknown_parameters(request: Request, parameters: list[str]) -> None:
             raise Refusal(HTTPStatus.BAD_REQUEST, error)
 
 
-def _refuse_wrong_body(request: Request) -> None:
+class LinesRoute(GuardedRoute):
+    """A route that takes JSON Lines."""
+
+    lines = True
+
+
+def _refuse_wrong_body(request: Request, types: tuple[str, ...]) -> None:
     length = _content_length(request)
     given = request.headers.get("Content-Type")
-    if given is None or _content_type(given) != "application/json":
-        error = SeineError(f"the body must be application/json, not {given or 'no Content-Type'}")
+    if given is None or _content_type(given) not in types:
+        error = SeineError(f"the body must be {types[0]}, not {given or 'no Content-Type'}")
         raise Refusal(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, error)
     if length is None:
         raise Refusal(HTTPStatus.LENGTH_REQUIRED, SeineError("a body needs a Content-Length"))
@@ -59,7 +68,7 @@ def _refuse_wrong_body(request: Request) -> None:
     if length > most:
         error = SeineError(
             f"the body has {length} bytes, more than the {most} that are taken",
-            hint="register a large script in parts, or start the service with a larger --max-body",
+            hint="send it in parts, or start the service with a larger --max-body",
         )
         raise Refusal(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, error)
 

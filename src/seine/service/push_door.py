@@ -1,0 +1,195 @@
+"""The push door: records that programs send to a service, durable before they are answered.
+
+    POST /v1/streams/bid/records      a file in the stream's folder, whole
+    entries                           intake reads the files in order, as it reads any folder
+    the entry is delivered            a file that is read to its end goes; its idempotency key is kept
+
+Law: a request with an idempotency key is one file, whether it comes once or again, before or after a crash:
+the key is in the name of the file, which is given to it when it is durable; when the file goes, the key is in
+the log of keys already. Of a stream the last keys are kept, `_MOST_KEYS`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from threading import Lock
+
+from seine.algebra.definitions import PUSHED, StreamDef
+from seine.disk_sync import sync_to_disk
+from seine.errors import SeineError, TakenError
+from seine.intake.intake_state import LineCursor, StreamState, file_identity
+from seine.runtime.folder.durable import write_whole
+
+_MOST_KEYS = 100_000  # of a stream: a retry that comes after so many others is taken for a new request
+_MOST_WAITING_FILES = 1000
+_MOST_WAITING_BYTES = 256 << 20
+_LOG = "_keys.jsonl"
+_NAME = re.compile(r"(\d{12})-([0-9a-f]{32}|none)-([0-9a-f]{32})-(\d+)\.jsonl")
+
+
+class BehindError(SeineError):
+    """Intake is behind: what was sent before is not read yet."""
+
+
+@dataclass(frozen=True)
+class Push:
+    """A request that was taken: its lines, and whether it had come before."""
+
+    lines: int
+    repeated: bool = False
+
+
+@dataclass
+class _PushedFolder:
+    """What is known of the folder of a stream: the files that wait, and the keys of all that came."""
+
+    path: str
+    next: int = 0
+    waiting: dict[str, int] = field(default_factory=dict)  # sizes of files, by name
+    keys: dict[str, tuple[str, int]] = field(default_factory=dict)  # digest and lines, by the hash of a key
+
+    @staticmethod
+    def read(path: str) -> _PushedFolder:
+        """What a folder holds; a request that was cut off in the middle is not there."""
+        folder = _PushedFolder(path)
+        log = os.path.join(path, _LOG)
+        if os.path.exists(log):
+            with open(log, encoding="utf-8") as file:
+                lines = [line for line in file if line.endswith("\n")]
+            folder.keys = {key: (digest, count) for key, digest, count in map(json.loads, lines)}
+            if len(lines) > 2 * _MOST_KEYS:
+                folder._rewrite_log(log)
+        for name in sorted(os.listdir(path)):
+            if name.startswith("."):
+                os.remove(os.path.join(path, name))
+            elif match := _NAME.fullmatch(name):
+                folder.next = int(match[1]) + 1
+                folder._know(name, os.path.getsize(os.path.join(path, name)))
+        return folder
+
+    def _know(self, name: str, size: int) -> None:
+        match = _NAME.fullmatch(name)
+        assert match is not None
+        self.waiting[name] = size
+        if match[2] != "none":
+            self.keys[match[2]] = match[3], int(match[4])
+
+    def _rewrite_log(self, log: str) -> None:
+        kept = list(self.keys.items())[-_MOST_KEYS:]
+        self.keys = dict(kept)
+        write_whole(log, "".join(_log_line(key, *of) for key, of in kept).encode())
+
+    def take(self, body: bytes, key: str | None) -> Push:
+        """Keep a request; when this returns it is durable."""
+        lines, digest = body.count(b"\n"), hashlib.blake2b(body, digest_size=16).hexdigest()
+        hashed = hashlib.blake2b(key.encode(), digest_size=16).hexdigest() if key is not None else "none"
+        if key is not None and hashed in self.keys:
+            known, count = self.keys[hashed]
+            if known != digest:
+                hint = "an Idempotency-Key is for one request and its retries"
+                raise TakenError("this Idempotency-Key came with other records", hint=hint)
+            return Push(count, repeated=True)
+        if len(self.waiting) >= _MOST_WAITING_FILES or sum(self.waiting.values()) >= _MOST_WAITING_BYTES:
+            raise BehindError("intake is behind: what was sent before is not read yet", hint="try again")
+        name = f"{self.next:012d}-{hashed}-{digest}-{lines}.jsonl"
+        temporary = os.path.join(self.path, f".{name}")
+        with open(temporary, "wb") as file:
+            file.write(body)
+            file.flush()
+            os.fsync(file.fileno())
+        os.rename(temporary, os.path.join(self.path, name))
+        sync_to_disk(self.path)
+        self.next += 1
+        self._know(name, len(body))
+        return Push(lines)
+
+    def forget(self, names: Iterable[str]) -> None:
+        """Remove files that were read, once their keys are in the log."""
+        gone = [match for name in names if (match := _NAME.fullmatch(name)) is not None]
+        log = os.path.join(self.path, _LOG)
+        with open(log, "ab") as file:
+            _end_line(log, file.tell())
+            for match in gone:
+                if match[2] != "none":
+                    file.write(_log_line(match[2], match[3], int(match[4])).encode())
+            file.flush()
+            os.fsync(file.fileno())
+        for match in gone:
+            os.remove(os.path.join(self.path, match[0]))
+            self.waiting.pop(match[0], None)
+        while len(self.keys) > _MOST_KEYS:
+            del self.keys[next(iter(self.keys))]
+
+
+def _log_line(key: str, digest: str, count: int) -> str:
+    return json.dumps([key, digest, count]) + "\n"
+
+
+def _end_line(path: str, size: int) -> None:
+    """Cut off a line that a crash left half written."""
+    with open(path, "rb+") as file:
+        text = file.read()
+        if size and not text.endswith(b"\n"):
+            file.truncate(text.rfind(b"\n") + 1)
+
+
+class PushDoor:
+    """Takes records for the streams of a service that are declared FROM 'push:'."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._lock = Lock()
+        self._folders: dict[str, _PushedFolder] = {}  # by path
+
+    def takes(self, stream: StreamDef) -> bool:
+        """Whether records are sent to a stream."""
+        return stream.source is not None and os.path.dirname(stream.source.path) == self._folder
+
+    def open(self, stream: StreamDef) -> None:
+        """Make the folder of a stream."""
+        if stream.source is not None:
+            os.makedirs(stream.source.path, exist_ok=True)
+
+    def clear(self, streams: Iterable[StreamDef]) -> None:
+        """Remove the folders of streams that are gone."""
+        kept = {os.path.basename(one.source.path) for one in streams if one.source is not None}
+        for name in os.listdir(self._folder) if os.path.isdir(self._folder) else []:
+            if name not in kept:
+                shutil.rmtree(os.path.join(self._folder, name), ignore_errors=True)
+
+    def push(self, stream: StreamDef, body: bytes, key: str | None) -> Push:
+        """Keep the lines of a request for a stream; when this returns they are durable."""
+        if not self.takes(stream) or stream.source is None:
+            hint = f"CREATE STREAM {stream.name} (...) ... FROM '{PUSHED}'"
+            raise SeineError(f"no records are sent to stream {stream.name}: it has another source", hint=hint)
+        if not body.strip():
+            raise SeineError("the body has no records", hint="send JSON Lines: one object a line")
+        with self._lock:
+            folder = self._known(stream.source.path)
+            return folder.take(body if body.endswith(b"\n") else body + b"\n", key)
+
+    def _known(self, path: str) -> _PushedFolder:
+        if path not in self._folders:
+            self._folders[path] = _PushedFolder.read(path)
+        return self._folders[path]
+
+    def settle(self, streams: Iterable[StreamDef], states: Mapping[str, StreamState]) -> None:
+        """Remove what has been read to its end, as of an entry that is delivered."""
+        for stream in streams:
+            state = states.get(stream.name)
+            if state is not None and state.position and self.takes(stream) and stream.source is not None:
+                with self._lock:
+                    folder = self._known(stream.source.path)
+                    if done := [name for name in folder.waiting if _is_read(folder, name, state)]:
+                        folder.forget(done)
+
+
+def _is_read(folder: _PushedFolder, name: str, state: StreamState) -> bool:
+    cursor = state.position.get(file_identity(os.stat(os.path.join(folder.path, name))))
+    return isinstance(cursor, LineCursor) and cursor.offset >= folder.waiting[name]

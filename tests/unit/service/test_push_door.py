@@ -1,0 +1,97 @@
+"""Records that are sent to a service: durable, once, in order, however often they are sent."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seine.errors import ScriptError
+from seine.frontends.script.parser import parse_script
+from tests.support.http_rig import HttpRig
+
+STREAM = (
+    "CREATE STREAM p (a BIGINT, ts BIGINT) TIMESTAMP BY ts FROM 'push:'; CREATE QUERY q AS SELECT a FROM p;"
+)
+PATH = "/v1/streams/p/records"
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Iterator[HttpRig]:
+    rig = HttpRig(tmp_path, most_body=2000)
+    rig.register(STREAM)
+    yield rig
+    rig.close()
+
+
+def push(rig: HttpRig, *values: object, path: str = PATH, **headers: str) -> tuple[int, Any, Any]:
+    body = "\n".join(json.dumps({"a": value, "ts": 1}) for value in values)
+    return rig.ask("POST", path, body, Content_Type="application/x-ndjson", **headers)
+
+
+def values(rig: HttpRig) -> list[int]:
+    rig.run()
+    lines = (rig.folder / "state" / "results.jsonl").read_text().splitlines()
+    return [json.loads(line)["row"]["a"] for line in lines]
+
+
+def reopen(rig: HttpRig) -> None:
+    """A process that comes after one that was killed."""
+    rig.service._lock.release()
+    rig.service.driver.close()
+    rig.server.close()
+    rig.__init__(rig.folder)  # type: ignore[misc]
+
+
+def test_records_count_once_whatever_is_sent_again(rig: HttpRig) -> None:
+    assert push(rig, 1, 2, Idempotency_Key="k1")[:2] == (200, {"stream": "p", "lines": 2, "repeated": False})
+    assert push(rig, 1, 2, Idempotency_Key="k1")[:2] == (200, {"stream": "p", "lines": 2, "repeated": True})
+    assert push(rig, 3)[0] == 200
+    assert values(rig) == [1, 2, 3]
+    assert push(rig, 9, Idempotency_Key="k1")[0] == 409
+    assert push(rig, 4, Idempotency_Key="k2")[0] == 200
+    reopen(rig)  # k1 is read and gone, k2 waits
+    for key, sent in (("k1", (1, 2)), ("k2", (4,))):
+        assert push(rig, *sent, Idempotency_Key=key)[1]["repeated"]
+    assert values(rig) == [1, 2, 3, 4]
+    reopen(rig)
+    assert push(rig, 4, Idempotency_Key="k2")[1]["repeated"]
+    assert push(rig, 5)[0] == 200
+    assert values(rig) == [1, 2, 3, 4, 5]
+    assert [*(rig.folder / "state" / "pushed").rglob("0*.jsonl")] == []
+    assert rig.service.dead_letters(0, None, 10)["letters"] == []
+
+
+def test_bad_lines_are_dead_letters_and_the_rest_counts(rig: HttpRig) -> None:
+    assert push(rig, 1, "x", 2)[0] == 200
+    assert values(rig) == [1, 2]
+    letters = rig.service.dead_letters(0, "p", 10)["letters"]
+    assert [letter["line"] for letter in letters] == [2]
+
+
+def test_what_is_refused(rig: HttpRig, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert push(rig, 1, path="/v1/streams/nobody/records")[0] == 404
+    assert rig.ask("POST", PATH, " \n", Content_Type="application/x-ndjson")[0] == 400
+    assert rig.ask("POST", PATH, "x", Content_Type="text/plain")[0] == 415
+    assert rig.ask("POST", PATH, "x" * 3000, Content_Type="application/x-ndjson")[0] == 413
+    assert push(rig, 1, Idempotency_Key="k" * 300)[0] == 400
+    monkeypatch.setattr("seine.service.push_door._MOST_WAITING_FILES", 1)
+    assert push(rig, 1)[0] == 200
+    status, _, headers = push(rig, 2)
+    assert (status, headers["Retry-After"]) == (429, "1")
+    assert values(rig) == [1]
+    assert push(rig, 2)[0] == 200
+    assert values(rig) == [1, 2]
+
+
+def test_a_stream_that_is_created_again_has_nothing_of_the_one_before(rig: HttpRig) -> None:
+    push(rig, 1)
+    rig.register("DROP QUERY q; DROP STREAM p;")
+    rig.register(STREAM)
+    push(rig, 2)
+    assert values(rig) == [2]
+    with pytest.raises(ScriptError, match="a service alone"):
+        parse_script(STREAM, file="x.sql", folder="/")
