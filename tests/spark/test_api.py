@@ -130,6 +130,17 @@ def test_streaming_frames_in_and_out(
     means = {item: math.exp(sum(map(math.log, prices)) / len(prices)) for item, prices in alive.items()}
     lines = [json.dumps({"item": i, "mean": float(f"{m:.12g}")}, sort_keys=True) for i, m in means.items()]
     assert net(records, "means") == sorted(lines) != []
+    typed = running.results("NAMED")
+    assert (
+        typed.isStreaming
+        and typed.schema["row"].dataType.simpleString() == "struct<name:string,price:double>"
+    )
+    typed_rows = [
+        (r["t_start"], r["t_end"], *r["row"]) for r in collected(typed, "typed", tmp_path / "typed")
+    ]
+    assert sorted(typed_rows) == sorted((int(s), int(e), name, price) for s, e, name, price in expected)
+    with pytest.raises(SeineError, match="no query nobody"):
+        running.results("nobody")
     assert {json.dumps(r["row"]["nothing"]) for r in records if r["query"] == "wrong"} == {"null"}
     letters = [json.loads(line) for line in (tmp_path / "dead.jsonl").read_text().splitlines()]
     assert {"reason": "broken: ZeroDivisionError: no such luck"} in letters

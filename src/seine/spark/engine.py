@@ -39,8 +39,9 @@ from seine.runtime.source_samples import source_estimates
 from seine.safety.read_statements import read_statements
 from seine.scratch_folder import scratch_folder
 from seine.spark.landing import fields_of, folded, land_whole
-from seine.spark.running import Running, follow_results
+from seine.spark.running import Running
 from seine.spark.session import require_settings
+from seine.spark.typed_results import follow_results
 
 _logger = logging.getLogger(__name__)
 
@@ -191,7 +192,7 @@ class Engine:
         results = follow_results(self._spark, folder) if folder else None
         session = self._spark.newSession()  # the settings of the user's session stay as they are
         require_settings(session)
-        return Running(session, run, frames, tuple(self._aggregates), results)
+        return Running(session, run, frames, tuple(self._aggregates), results, self._declared.queries)
 
     def _refuse_name(self, name: str) -> None:
         self._refuse_started()

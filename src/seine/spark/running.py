@@ -11,19 +11,12 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from seine.algebra.aggregates import UserAggregate
+from seine.algebra.plan import Query
 from seine.errors import RunError, SeineError
+from seine.frontends.text.names import suggest
 from seine.run import Run
 from seine.spark.spark_host import run_on_spark
-
-_SCHEMA = "query STRING, op STRING, t_start STRING, t_end STRING, row STRING"
-
-
-def follow_results(spark: SparkSession, folder: str) -> DataFrame:
-    """A folder of results as a streaming DataFrame; a row is its JSON text.
-
-    A micro-batch of it is one of the pipeline, so that a `-` never comes before its `+`.
-    """
-    return spark.readStream.schema(_SCHEMA).option("maxFilesPerTrigger", 1).json(folder)
+from seine.spark.typed_results import typed_results
 
 
 @dataclass(frozen=True)
@@ -47,21 +40,30 @@ class Running:
         frames: Mapping[str, DataFrame],
         registered: tuple[type[UserAggregate], ...],
         results: DataFrame | None,
+        queries: Mapping[str, Query],
     ) -> None:
         self._spark = spark
         self._run = run
         self._frames = frames
         self._results = results
+        self._queries = queries
         self._error: BaseException | None = None
         self._started = time.monotonic()
         self._work = threading.Thread(target=self._carry, args=(registered,), daemon=True)
         self._work.start()
 
-    def results(self) -> DataFrame:
-        """The records as a streaming DataFrame of `query`, `op`, `t_start`, `t_end` and `row`, all text."""
+    def results(self, query: str | None = None) -> DataFrame:
+        """The records as a streaming DataFrame of `query`, `op`, `t_start`, `t_end` and `row`, all text.
+
+        Those of one `query` have its types: times, and a struct of its columns as `row`.
+        """
         if self._results is None:
             raise SeineError("the results of this run go elsewhere", hint="start it without callback and out")
-        return self._results
+        if query is None:
+            return self._results
+        if query.lower() not in self._queries:
+            raise SeineError(f"there is no query {query}", hint=suggest(query, [*self._queries], "queries"))
+        return typed_results(self._results, self._queries[query.lower()])
 
     def wait(self, seconds: float | None = None) -> bool:
         """Wait for the end; False if it has not come in time. Raises what went wrong, also in one query."""

@@ -31,7 +31,7 @@ from seine.spark.silent_source import silent_frame
 _LINES = ("text", "json", "csv")
 _GIVEN_SCHEMA = ("parquet", "orc", "avro")  # their streaming sources want to be told what is in the files
 _OFFSETS_AT_ONCE = 1_000_000  # of a topic in a micro-batch, unless anything else is said
-_TYPES: dict[Kind, spark_types.DataType] = {
+TYPES: dict[Kind, spark_types.DataType] = {
     Kind.BOOLEAN: spark_types.BooleanType(),
     Kind.INT: spark_types.IntegerType(),
     Kind.BIGINT: spark_types.LongType(),
@@ -163,4 +163,4 @@ def spark_type(field: Field) -> spark_types.DataType:
     kind: Type = field.type
     if kind.kind is Kind.DECIMAL:
         return spark_types.DecimalType(kind.precision, kind.scale)
-    return _TYPES[kind.kind]
+    return TYPES[kind.kind]
