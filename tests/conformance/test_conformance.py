@@ -1,14 +1,21 @@
-"""Runs the conformance kit where it lies beside the repository: plainly, and cut into small batches."""
+"""Runs the conformance kit where it lies beside the repository: plainly, and cut into small batches.
+
+Areas that start Spark often are run by one process that stays, on one Spark; the others, and small batches,
+by a process for each command.
+"""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 
 import pytest
 
+from tests.support.command import python_path
 from tests.support.paths import ROOT
+from tests.support.warm_command import warm_command
 
 KIT = ROOT.parent / "shared" / "conformance"
 
@@ -19,23 +26,35 @@ pytestmark = [
 ]
 
 
-PLAIN, SMALL_BATCHES = "", "--batch-rows 37"
+SEINE, SMALL_BATCHES = f"{sys.executable} -m seine", "--batch-rows 37"
 
 
-@pytest.mark.parametrize("area", ["relational", "keyword", "xscl", "safety", "star", "sharing"])
+@pytest.fixture(scope="module")
+def warm_seine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The command, in a process that stays."""
+    with warm_command(tmp_path_factory.mktemp("warm")) as command:
+        yield command
+
+
+@pytest.mark.parametrize("area", ["relational", "safety", "sharing"])
+def test_cases_by_one_process(area: str, warm_seine: str) -> None:
+    _check(area, warm_seine)
+
+
+@pytest.mark.parametrize("area", ["keyword", "xscl", "star"])
 def test_cases(area: str) -> None:
-    _check(area, PLAIN)
+    _check(area, SEINE)
 
 
 @pytest.mark.small_batches
 @pytest.mark.parametrize("area", ["relational", "keyword", "xscl"])
 def test_cases_in_small_batches(area: str) -> None:
-    _check(area, SMALL_BATCHES)
+    _check(area, SEINE, SMALL_BATCHES)
 
 
-def _check(area: str, run_args: str) -> None:
+def _check(area: str, seine: str, run_args: str = "") -> None:
     command = [sys.executable, str(KIT / "check.py"), str(KIT / area)]
-    command += ["--cmd", f"{sys.executable} -m seine", f"--run-args={run_args}"]
-    sources = os.pathsep.join(filter(None, [str(ROOT / "src"), os.environ.get("PYTHONPATH")]))
-    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": sources})
+    command += ["--cmd", seine, f"--run-args={run_args}"]
+    environment = os.environ | {"PYTHONPATH": python_path()}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stdout + done.stderr
