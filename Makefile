@@ -2,6 +2,7 @@
 # make demo        the main demonstration, end to end
 # make test        every test        make lint    style and types        make bench    the benchmarks
 # make chaos       a service among bad neighbours, for ten minutes; SEED=7 repeats what seed 7 did
+# make kills       pipelines that are killed a hundred times; make test has ten
 # make conformance the conformance kit beside the repository, plainly and in small batches
 # make lock        resolve requirements.lock anew from pyproject.toml
 
@@ -16,7 +17,7 @@ CHAOS_SECONDS := 600
 CHAOS_BOUND := 180
 CHAOS = SEINE_SEEDS=$(SEED)-$$(($(SEED) + 1)) SEINE_CHAOS_SECONDS=$(CHAOS_SECONDS) SEINE_CHAOS_BOUND=$(CHAOS_BOUND)
 
-.PHONY: install demo test tests-on-spark tests-without-spark chaos conformance lint format bench lock clean
+.PHONY: install demo test tests-on-spark tests-without-spark chaos kills conformance lint format bench lock clean
 .DELETE_ON_ERROR:
 
 install: $(STAMP)
@@ -45,13 +46,16 @@ else
 endif
 
 tests-on-spark:
-	@$(WITH_JAVA) && export JAVA_HOME && $(BIN)/python -m pytest -m "($(SPARK)) and not small_batches" -p no:cacheprovider
+	@$(WITH_JAVA) && export JAVA_HOME && $(BIN)/python -m pytest -m "($(SPARK)) and not small_batches and not slow" -p no:cacheprovider
 
 tests-without-spark:
 	@$(WITH_JAVA) && export JAVA_HOME && $(BIN)/python -m pytest -m "not ($(SPARK))"
 
 chaos: install
 	@$(WITH_JAVA) && export JAVA_HOME && $(CHAOS) $(BIN)/python -m pytest -q -s tests/chaos
+
+kills: install
+	@$(WITH_JAVA) && export JAVA_HOME && $(BIN)/python -m pytest -q -m slow tests/spark
 
 conformance: install
 	@$(WITH_JAVA) && export JAVA_HOME && $(BIN)/python -m pytest -q tests/conformance

@@ -14,7 +14,7 @@ from tests.support.stateful_script import silent_queries, sorted_file, sorted_re
 
 pytestmark = pytest.mark.spark
 
-KILLS = 10
+KILLS = 5
 
 
 def test_output_is_complete_after_many_kills(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -102,39 +103,55 @@ def test_hostile_records_and_a_place_to_start(
     assert "tombstone" in reasons[1] and "longer than" in reasons[5]
 
 
-def test_what_the_broker_has_deleted_is_not_passed_over(
+def _stoppable(spark: SparkSession, folder: Path, source: str) -> Callable[[int], None]:
+    """Runs a script over a topic, each time from where it was, until so many records are read."""
+    script = folder / "short.sql"
+    script.write_text(BID.format(source=source) + DEAR, encoding="utf-8")
+
+    def run_until(count: int) -> None:
+        def stop(sink: Any) -> None:
+            if sink.totals.input_rows >= count:
+                run.driver.stop()
+
+        options = Options(
+            str(folder / "out.jsonl"), None, str(folder / "state"), follow=True, progress=stop, batch_rows=4
+        )
+        run = Run(read_script(str(script)), options)
+        try:
+            run_on_spark(spark, run)
+        finally:
+            run.close()
+
+    return run_until
+
+
+def _dear(count: int) -> list[tuple[int, bytes]]:
+    return [(0, json.dumps({"item": 1, "price": 70 + i, "ts": i}).encode()) for i in range(count)]
+
+
+@pytest.mark.parametrize("count", [1, 8])
+def test_a_topic_that_was_made_again_is_another(
+    spark: SparkSession, kafka: KafkaBroker, tmp_path: Path, count: int
+) -> None:
+    """Whether it has fewer records than were read of the old one, or more."""
+    name = f"again-{count}"
+    kafka.create_topic(name, 1)
+    kafka.send(name, _dear(3))
+    run_until = _stoppable(spark, tmp_path, f"FROM 'kafka://{kafka.servers}/{name}'")
+    run_until(3)
+    kafka.delete_topic(name)
+    kafka.create_topic(name, 1)
+    kafka.send(name, _dear(count))
+    with pytest.raises(RunError, match=f"topic '{name}' of stream bid was deleted and made again"):
+        run_until(4)
+    assert len(sorted_file(tmp_path / "out.jsonl")) == 3
+
+
+def test_a_topic_that_does_not_exist_is_refused(
     spark: SparkSession, kafka: KafkaBroker, tmp_path: Path
 ) -> None:
-    records = [(0, json.dumps({"item": 1, "price": 70 + i, "ts": i}).encode()) for i in range(3)]
-    kafka.create_topic("short", 1)
-    kafka.send("short", records)
-    (tmp_path / "short.sql").write_text(BID.format(source=f"FROM 'kafka://{kafka.servers}/short'") + DEAR)
-    runs: list[Run] = []
-
-    def stop(sink: Any) -> None:
-        if sink.totals.input_rows == len(records):
-            runs[-1].driver.stop()
-
-    def run() -> None:
-        out, state = str(tmp_path / "out.jsonl"), str(tmp_path / "state")
-        runs.append(
-            Run(
-                read_script(str(tmp_path / "short.sql")),
-                Options(out, None, state, follow=True, progress=stop),
-            )
-        )
-        try:
-            run_on_spark(spark, runs[-1])
-        finally:
-            runs[-1].close()
-
-    run()
-    kafka.delete_topic("short")  # and made again, with fewer records than were read
-    kafka.create_topic("short", 1)
-    kafka.send("short", records[:1])
-    with pytest.raises(RunError, match="short-0"):
-        run()
-    assert len(sorted_file(tmp_path / "out.jsonl")) == len(records)
+    with pytest.raises(RunError, match="there is no topic 'nowhere', which stream bid reads"):
+        _run(spark, tmp_path, BID.format(source=f"FROM 'kafka://{kafka.servers}/nowhere'") + DEAR)
 
 
 def test_a_format_that_spark_does_not_have_is_refused_in_one_line(

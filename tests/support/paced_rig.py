@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from seine.frontends.script.script_file import read_script
-from seine.intake.arrived_records import FILE, OFFSET, PARTITION, TIME, TOPIC, VALUE, WALL
+from seine.intake.arrived_records import FILE, PARTITIONS, PLACE, TIME, VALUE, WALL
 from seine.run import Options, Run
 from seine.runtime.flow.read_source import read_source
 from seine.runtime.local_host import LocalHost
@@ -41,11 +41,8 @@ def records_of_topic(
     return pa.RecordBatch.from_pydict(
         {
             VALUE: pa.array(records, pa.binary()),
-            TOPIC: pa.array(["bids"] * count),
-            PARTITION: pa.array([partition] * count, pa.int32()),
-            OFFSET: pa.array(range(offset, offset + count), pa.int64()),
+            PLACE: pa.array([(offset + row) * PARTITIONS + partition for row in range(count)], pa.int64()),
             TIME: pa.array(times or [NOON] * count, pa.int64()).cast(INSTANT),
-            WALL: pa.array([NOON] * count, pa.int64()).cast(INSTANT),
         }
     )
 

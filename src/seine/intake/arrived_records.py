@@ -1,10 +1,12 @@
 """Rows as a task of Spark is given them: records to be parsed, or typed columns, and where each comes from.
 
-    a topic       value  topic  partition  offset  time     a dead letter names topic, partition and offset
-    text files    value  file                               ... the file
+    a topic       value  place               a dead letter names topic, partition and offset
+    text files    value  file                ... the file
     anything else the columns of the stream
 
-Columns that say where a row comes from have names that no stream can have.
+Of many topics there is a column `topic` too. Each column costs time for each row, so `time` and `wall` are
+there only for streams that ask how far rows are ahead of their arrival. Columns that are not the stream's
+have names that no stream can have.
 """
 
 from __future__ import annotations
@@ -35,28 +37,27 @@ from seine.intake.xml_files import XmlItems, XmlParser
 from seine.intake.xml_records import DocumentColumns
 
 PREFIX = "seine@"  # of the columns that are not the stream's
-VALUE, TOPIC, PARTITION, OFFSET, TIME, FILE, WALL = (
-    f"{PREFIX}{name}" for name in ("value", "topic", "partition", "offset", "time", "file", "wall")
+VALUE, TOPIC, PLACE, TIME, FILE, WALL = (
+    f"{PREFIX}{name}" for name in ("value", "topic", "place", "time", "file", "wall")
 )
+PARTITIONS = 1 << 16  # of a topic: a place is offset * PARTITIONS + partition
 _NO_VALUE = "the record has no value (a tombstone)"
 _EMPTY = "the record is empty"
 _MANY_LINES = "a record is one line"
+_NEWLINE = 10
 _PLACEHOLDER = b"{}"  # for what cannot be a line; it is refused whatever a parser makes of it
 
 
 @dataclass(frozen=True)
 class ArrivedRecords:
-    """Some rows of one task, numbered from 1."""
+    """Some rows of one task, numbered from 1; `topic` is that of all, if there is only one."""
 
     rows: pa.RecordBatch
+    topic: str | None = None
 
     def __len__(self) -> int:
         count: int = self.rows.num_rows
         return count
-
-    def column(self, name: str) -> pa.Array | None:
-        """A column that says where rows come from; None if this source does not say it."""
-        return self.rows.column(name) if name in self.rows.schema.names else None
 
     @cached_property
     def values(self) -> pa.Array:
@@ -66,13 +67,11 @@ class ArrivedRecords:
     @property
     def is_file(self) -> bool:
         """Whether records are lines of files, of which blank ones say nothing."""
-        return FILE in self.rows.schema.names
+        return FILE in self
 
     def arrivals(self) -> IntArray:
         """When each row arrived, in microseconds of UTC: the record's own time, else the micro-batch's."""
-        column = self.column(TIME)
-        wall = self.rows.column(WALL)
-        known = wall if column is None else pc.coalesce(column.cast(wall.type), wall)
+        known = self.rows.column(TIME if TIME in self else WALL)
         return np.asarray(
             known.cast(pa.timestamp("us", "UTC")).cast(pa.int64()).to_numpy(zero_copy_only=False)
         )
@@ -88,14 +87,43 @@ class ArrivedRecords:
 
     def letter(self, stream: str, line: DeadLine) -> Letter:
         """A dead letter that names the place of its row."""
-        places = {"topic": TOPIC, "partition": PARTITION, "offset": OFFSET, "file": FILE}
-        place = {
-            key: self.rows.column(name)[line.line - 1].as_py() for key, name in places.items() if name in self
-        }
-        return {"stream": stream, **place, "reason": line.reason, "record": line.record}
+        return {"stream": stream, **self._place(line.line - 1), "reason": line.reason, "record": line.record}
+
+    def _place(self, row: int) -> dict[str, object]:
+        if FILE in self:
+            return {"file": self.rows.column(FILE)[row].as_py()}
+        if PLACE not in self:
+            return {}
+        topic = self.rows.column(TOPIC)[row].as_py() if TOPIC in self else self.topic
+        offset, partition = divmod(self.rows.column(PLACE)[row].as_py(), PARTITIONS)
+        return {"topic": topic, "partition": partition, "offset": offset}
+
+    def partitions(self, numbers: IntArray) -> pa.Array:
+        """Topic and partition of rows by their numbers, as one text each.
+
+        >>> rows = pa.RecordBatch.from_pydict({PLACE: [7 * PARTITIONS + 3, 8 * PARTITIONS + 3]})
+        >>> ArrivedRecords(rows, "bids").partitions(np.array([2])).to_pylist()
+        ['bids/3']
+        """
+        places = self.rows.column(PLACE).to_numpy()[numbers - 1] % PARTITIONS
+        known, row = np.unique(places, return_inverse=True)
+        names = pa.array(known.astype(str).tolist(), pa.string()).take(pa.array(row))
+        topics = self.rows.column(TOPIC).take(pa.array(numbers - 1)) if TOPIC in self else self.topic
+        return pc.binary_join_element_wise(topics, names, "/")
 
     def __contains__(self, name: str) -> bool:
         return name in self.rows.schema.names
+
+
+def only_topic(stream: StreamDef) -> str | None:
+    """The topic of a stream that names one alone; None if there are several, or a secret names it."""
+    topic = None if stream.reader is None else stream.reader.option("subscribe")
+    return None if topic is None or "," in topic or "$" in topic else topic.strip()
+
+
+def asks_for_arrival(stream: StreamDef) -> bool:
+    """Whether rows of a stream are compared with the wall clock at which they arrived."""
+    return stream.ahead is not None and stream.domain == "timestamp"
 
 
 Parse = Callable[[ArrivedRecords], Parsed]
@@ -159,6 +187,11 @@ def _joined(values: pa.Array) -> bytes:
 
 
 def _with_newlines(values: pa.Array) -> BoolArray:
+    """A mask of the records with a line end in them; where no byte of all is one, there are none."""
+    _, offsets, data = values.buffers()
+    bounds = np.frombuffer(offsets, np.int32)[values.offset : values.offset + len(values) + 1]
+    if data is None or not (np.frombuffer(data, np.uint8)[bounds[0] : bounds[-1]] == _NEWLINE).any():
+        return np.zeros(len(values), bool)
     matches = pc.fill_null(pc.match_substring(values, b"\n"), False)
     return np.asarray(matches.to_numpy(zero_copy_only=False))
 

@@ -22,6 +22,7 @@ _WORKER = re.compile(
 _SPARK = re.compile(
     r"ExecutorLostFailure|SparkContext was shut ?down|SparkContext has been shutdown|Connection refused"
 )
+_BROKER = re.compile(r"org\.apache\.kafka\.common\.errors\.(?:Timeout|Disconnect|Network)Exception")
 _HEAP = re.compile(r"java\.lang\.OutOfMemoryError")
 _NAMED = re.compile(r"[\w.]+(?:Error|Exception): ")
 _LOST_RECORDS = re.compile(r"Some data may have been lost[\s\S]*?Reason:\s*(.+)")
@@ -67,6 +68,8 @@ def death_of(error: BaseException | None) -> PipelineDeath:
     text = _whole_text(error)
     if _HEAP.search(text):
         return PipelineDeath(DeathCause.INFRASTRUCTURE, "the JVM of Spark ran out of memory")
+    if _BROKER.search(text):
+        return PipelineDeath(DeathCause.INFRASTRUCTURE, "Kafka does not answer")
     work = any(_raised(text)) and "Python worker exited unexpectedly" not in text
     if not work and _WORKER.search(text):
         return PipelineDeath(DeathCause.INFRASTRUCTURE, "a Python worker of Spark died")

@@ -12,7 +12,7 @@ from datetime import datetime
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 from pyspark.sql.pandas.types import to_arrow_schema
@@ -20,7 +20,17 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from seine.algebra.definitions import StreamDef
 from seine.algebra.types import Field, Kind, Type
 from seine.errors import SeineError, SourceError
-from seine.intake.arrived_records import FILE, OFFSET, PARTITION, TIME, TOPIC, VALUE, WALL
+from seine.intake.arrived_records import (
+    FILE,
+    PARTITIONS,
+    PLACE,
+    TIME,
+    TOPIC,
+    VALUE,
+    WALL,
+    asks_for_arrival,
+    only_topic,
+)
 from seine.intake.marked_rows import MARKERS
 from seine.intake.parquet import check_schema
 from seine.intake.record_layout import RecordLayout
@@ -31,6 +41,13 @@ from seine.spark.silent_source import silent_frame
 _LINES = ("text", "json", "csv")
 _GIVEN_SCHEMA = ("parquet", "orc", "avro")  # their streaming sources want to be told what is in the files
 _OFFSETS_AT_ONCE = 1_000_000  # of a topic in a micro-batch, unless anything else is said
+# After each poll Spark's connector asks where the partition begins and ends, and the consumer drops what it
+# has fetched: let a poll bring all of a fetch.
+_CONSUMER = {
+    "kafka.max.poll.records": "100000",
+    "kafka.max.partition.fetch.bytes": str(8 * 1024 * 1024),
+    "kafka.isolation.level": "read_committed",  # what a transaction that was broken off wrote never counts
+}
 TYPES: dict[Kind, spark_types.DataType] = {
     Kind.BOOLEAN: spark_types.BooleanType(),
     Kind.INT: spark_types.IntegerType(),
@@ -100,6 +117,7 @@ def _options(stream: StreamDef, reading: SparkReading) -> dict[str, str]:
     known = {key.lower() for key in options}
     if stream.reader.format == "kafka":
         options.update(_start(dict(stream.source.options).get("start", "earliest") if stream.source else ""))
+        options.update({key: value for key, value in _CONSUMER.items() if key not in known})
         if not known & {"maxoffsetspertrigger", "minoffsetspertrigger"}:
             options["maxOffsetsPerTrigger"] = str(reading.batch_rows or _OFFSETS_AT_ONCE)
     return {key: value for key, value in options.items() if key.lower() != "header"}
@@ -120,22 +138,31 @@ def _start(start: str) -> dict[str, str]:
 def _prepared(stream: StreamDef, frame: DataFrame) -> DataFrame:
     """The columns that tasks want, with the time of the micro-batch, which a repeated one has again."""
     assert stream.reader is not None
-    wall = F.current_timestamp().alias(WALL)
     if stream.reader.format == "kafka":
-        places = {"topic": TOPIC, "partition": PARTITION, "offset": OFFSET, "timestamp": TIME}
-        return frame.select(_value(frame), *[frame[name].alias(new) for name, new in places.items()], wall)
+        return frame.select(_value(frame), *_places(stream, frame))
+    wall = [F.current_timestamp().alias(WALL)] if asks_for_arrival(stream) else []
     if stream.reader.format in _LINES:
-        return frame.select(_value(frame), F.col("_metadata.file_path").alias(FILE), wall)
+        return frame.select(_value(frame), F.col("_metadata.file_path").alias(FILE), *wall)
     types = {column.name: column.dataType for column in frame.schema.fields}
     declared = {field.name for field in stream.declared}
     record = isinstance(types.get("value"), (spark_types.StringType, spark_types.BinaryType))
     if record and "value" not in declared and not declared <= {name.lower() for name in types}:
-        return frame.select(_value(frame), wall)
+        return frame.select(_value(frame), *wall)
     _check(stream, frame)
-    return frame.select("*", wall)
+    return frame.select("*", *wall)
 
 
-def _value(frame: DataFrame) -> object:
+def _places(stream: StreamDef, frame: DataFrame) -> list[Column]:
+    """Where each record of a topic stands, and when it came if that counts; partition and offset are one."""
+    columns = [(frame["offset"] * PARTITIONS + frame["partition"]).alias(PLACE)]
+    if only_topic(stream) is None:
+        columns.append(frame["topic"].alias(TOPIC))
+    if asks_for_arrival(stream):
+        columns.append(frame["timestamp"].alias(TIME))
+    return columns
+
+
+def _value(frame: DataFrame) -> Column:
     return frame["value"].cast("binary").alias(VALUE)
 
 

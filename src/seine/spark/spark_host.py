@@ -25,6 +25,7 @@ from seine.spark.pipeline_death import DeathCause, PipelineDeath, death_of, jvm_
 from seine.spark.restart_backoff import RestartBackoff
 from seine.spark.source_check import SourcePositions, check_source
 from seine.spark.source_frames import open_frames
+from seine.spark.topic_identity import check_topics
 
 _logger = logging.getLogger(__name__)
 
@@ -165,7 +166,9 @@ class _SparkHost:
     def _open_frames(self, reading: SparkReading) -> dict[SourceBranch, DataFrame]:
         """The branches of the plan; in a service one that cannot be opened is waited for."""
         try:
-            return open_frames(self._spark, reading, self._frames)
+            frames = open_frames(self._spark, reading, self._frames)
+            check_topics(self._spark, self._run.deployment, reading)
+            return frames
         except SeineError as error:
             if self._restarts.most is not None:
                 raise

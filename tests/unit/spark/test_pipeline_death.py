@@ -74,3 +74,9 @@ def test_the_jvm(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_no_reason() -> None:
     assert reason_of(None) == "None" and reason_of(RuntimeError("")) == "no reason given"
+
+
+def test_a_broker_that_does_not_answer_is_nobodys_fault() -> None:
+    text = "org.apache.kafka.common.errors.TimeoutException: Timed out waiting for a node assignment"
+    death = death_of(RuntimeError(text))
+    assert (death.cause, death.reason) == (DeathCause.INFRASTRUCTURE, "Kafka does not answer")

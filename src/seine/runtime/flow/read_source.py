@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 
 from seine.algebra.definitions import StreamDef
 from seine.intake.admission import Admitted
-from seine.intake.arrived_records import PARTITION, TOPIC, ArrivedRecords, parser_of
+from seine.intake.arrived_records import ArrivedRecords, asks_for_arrival, only_topic, parser_of
 from seine.intake.batch_admission import BatchAdmission
 from seine.intake.future_lines import refuse_future
 from seine.intake.intake_state import SparkState, StreamState
@@ -94,7 +94,7 @@ class _SourceTask:
         emission = new_emission(self._deployment, self._entry.number)
         with emission.meter.counting():
             for piece in _pieces(batches):
-                self._take(ArrivedRecords(piece), emission)
+                self._take(ArrivedRecords(piece, only_topic(self._stream)), emission)
         set_compiled_aside(self._here)
         part = ClockPart(
             self._stream.name, self._stream.domain, self._stream.lateness, self._spark.active, self._seen
@@ -105,7 +105,8 @@ class _SourceTask:
 
     def _take(self, arrived: ArrivedRecords, emission: Emission) -> None:
         parsed = self._parse(arrived)
-        parsed = refuse_future(self._stream, parsed, arrived.arrivals(), self._latest)
+        arrivals = arrived.arrivals() if asks_for_arrival(self._stream) else 0
+        parsed = refuse_future(self._stream, parsed, arrivals, self._latest)
         self._latest = max(self._latest, parsed.tuples.latest())
         admitted = self._admission.admit(parsed)
         for letter in admitted.dead:
@@ -129,9 +130,7 @@ class _SourceTask:
         if self._stream.clock in names:
             values = admitted.rows.column(f"c{names.index(self._stream.clock)}").cast(pa.string())
         else:
-            at = pa.array(self._admission.admitted_numbers - 1)
-            topics, partitions = (arrived.rows.column(name).cast(pa.string()) for name in (TOPIC, PARTITION))
-            values = pc.binary_join_element_wise(topics.take(at), partitions.take(at), "/")
+            values = arrived.partitions(self._admission.admitted_numbers)
         table = pa.table({"value": pc.fill_null(values, ""), "time": times})
         clocks = table.group_by("value").aggregate([("time", "max")])
         return dict(zip(clocks["value"].to_pylist(), clocks["time_max"].to_pylist(), strict=True))

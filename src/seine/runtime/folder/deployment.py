@@ -6,6 +6,7 @@
     results/<entry>/       what tasks wrote and the sink has not taken yet
     output.json            how far the sink got
     tally-<entry>.jsonl    how many records each query has delivered
+    topics.json            the ids of the topics that are read
     retained/              rows of entries that are done, for queries that begin with history
     result_index/          where in the results each query's records are; derived, see result_index.py
     spark/                 Spark's own checkpoint
@@ -94,6 +95,11 @@ class Deployment:
     @property
     def output(self) -> str:
         return self._path("output.json")
+
+    @property
+    def topics(self) -> str:
+        """The ids of the topics that are read."""
+        return self._path("topics.json")
 
     @property
     def retained(self) -> str:
