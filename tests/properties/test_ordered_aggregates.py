@@ -35,10 +35,13 @@ def _row(members: list[Tuple]) -> Tuple:
         "n": next((one["s"] for one in reversed(ordered) if one["s"] is not None), None),
         "c": [one["s"] for one in ordered if one["s"] is not None],
         "d": list(dict.fromkeys(values)),
+        "b": next((one["s"] for one in ordered if values and one["v"] == min(values)), None),
+        "m": next((one["s"] for one in reversed(ordered) if values and one["v"] == max(values)), None),
     }
 
 
-CALLS = "first(s) AS f, last(v) AS l, last(s, true) AS n, collect_list(s) AS c, collect_set(v) AS d"
+CALLS = "first(s) AS f, last(v) AS l, last(s, true) AS n, collect_list(s) AS c, collect_set(v) AS d, "
+CALLS += "min_by(s, v) AS b, max_by(s, v) AS m"
 
 
 @seeds(2)

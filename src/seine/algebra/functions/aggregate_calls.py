@@ -52,7 +52,7 @@ BUILT_IN = {
 # by event time; the front end makes them of others, where it knows the rows that they are over
 ORDERED = (
     *("any_value", "first", "first_value", "last", "last_value"),
-    *("collect_list", "collect_set", "array_agg"),
+    *("collect_list", "collect_set", "array_agg", "min_by", "max_by"),
 )
 
 

@@ -1,8 +1,9 @@
-"""Aggregates by event time: FIRST, LAST, COLLECT_LIST and COLLECT_SET of the rows of a group.
+"""Aggregates by order: FIRST, LAST, COLLECT_LIST and COLLECT_SET by event time, MIN_BY and MAX_BY by a value.
 
 Law: rows are in the order of their event time (of a combination, its latest), then of their columns from
 left to right, NULLs first; so an answer depends on which rows there are and not on how they came. FIRST(x) is
-the x of the least order key: MIN over texts `key|x`, of which the x is taken out above.
+the x of the least order key: MIN over texts `key|x`, of which the x is taken out above. MIN_BY(x, y) puts y
+before all that; of equal ones the first in time is the least.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from seine.algebra.plan import AggregateCall, Lookup, Scan
 from seine.algebra.types import JSON, STRING, Kind
 from seine.frontends.sql.scope import FromBlock
 
-_FIRST = ("first", "first_value", "any_value")
+_FIRST = ("first", "first_value", "any_value", "min_by")
+_BY_VALUE = ("min_by", "max_by")
 _LAST = ("last", "last_value")
 _LISTS = {"collect_list": "collect_list", "array_agg": "collect_list", "collect_set": "collect_set"}
 
@@ -26,12 +28,16 @@ def ordered_call(
 ) -> AggregateCall:
     """The call that an ordered aggregate is made of; `ordered_result` makes its value of that."""
     value, ignores_nulls = _arguments(name, args)
+    by = [args[1]] if name in _BY_VALUE else []
     if distinct and name not in _LISTS:
         raise TypeMismatch(f"{name} of DISTINCT values is the same without DISTINCT", hint="leave it out")
-    packed = resolve_call("concat", [_order_key(name, block), literal("|"), _written(value, name in _LISTS)])
+    packed = resolve_call(
+        "concat", [_order_key(name, by, block), literal("|"), _written(value, name in _LISTS)]
+    )
     conditions = [] if where is None else [where]
     if name in _LISTS or ignores_nulls:
         conditions.append(resolve_call("is_not_null", [value]))
+    conditions += [resolve_call("is_not_null", [one]) for one in by]
     for condition in conditions:
         packed = resolve_call("case", [condition, packed])
     if name not in _LISTS:
@@ -54,6 +60,10 @@ def ordered_result(name: str, args: Sequence[Expression], made: Expression) -> E
 
 def _arguments(name: str, args: Sequence[Expression]) -> tuple[Expression, bool]:
     """The value, and whether NULLs are passed over."""
+    if name in _BY_VALUE:
+        if len(args) != 2:
+            raise TypeMismatch(f"{name} takes a value and what it goes by", hint=f"{name.upper()}(x, y)")
+        return args[0], False
     ignores = args[1] if len(args) == 2 and name not in _LISTS else literal(False)
     if len(args) > 2 or (len(args) == 2 and name in _LISTS) or not isinstance(ignores, Literal):
         raise TypeMismatch(f"{name} takes one value", hint=f"{name.upper()}(x)")
@@ -71,8 +81,8 @@ def _written(value: Expression, for_list: bool) -> Expression:
     return resolve_call("coalesce", [resolve_call("concat", [literal("1"), text]), literal("0")])
 
 
-def _order_key(name: str, block: FromBlock) -> Call:
-    """The place of a row of a block among others: its time, then its columns."""
+def _order_key(name: str, by: Sequence[Expression], block: FromBlock) -> Call:
+    """The place of a row of a block among others: what it goes by, if anything, its time, its columns."""
     starts = [sum(len(item.schema) for item in block.items[:place]) for place in range(len(block.items))]
     times: list[Expression] = []
     columns: list[Expression] = []
@@ -86,4 +96,4 @@ def _order_key(name: str, block: FromBlock) -> Call:
             times.append(Column(start + item.stream.time, item.schema[item.stream.time].type))
     latest = reduce(lambda one, other: resolve_call("greatest", [one, other]), times)
     rest = columns if len(times) > 1 else [column for column in columns if column != latest]
-    return Call("order_key", (latest, *rest), STRING)
+    return Call("order_key", (*by, latest, *rest), STRING)
