@@ -106,6 +106,55 @@ def _joined(rng: Random, most: int) -> Ranked:
     )
 
 
+def _frame(rng: Random, by_time: bool) -> tuple[str, bool]:
+    """A frame, and whether rows of equal values of ORDER BY are told apart in it."""
+    if rng.random() < 0.3 and by_time:
+        return rng.choice(
+            ["RANGE BETWEEN 7 PRECEDING AND CURRENT ROW", "RANGE BETWEEN 9 PRECEDING AND 3 FOLLOWING"]
+        ), False
+    if rng.random() < 0.3:
+        return rng.choice(["", "RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING"]), False
+    bounds = rng.choice(
+        ["2 PRECEDING AND CURRENT ROW", "3 PRECEDING AND 1 PRECEDING", "1 PRECEDING AND 2 FOLLOWING"]
+    )
+    return f"ROWS BETWEEN {rng.choice([bounds, bounds, 'UNBOUNDED PRECEDING AND CURRENT ROW'])}", True
+
+
+def _framed(rng: Random, most: int) -> Ranked:
+    """Functions over frames, mostly in the order of time."""
+    partition = rng.choice(["", "PARTITION BY k ", "PARTITION BY k, x "])
+    by_time = rng.random() < 0.7
+    written, explicit = ("ts", "ts NULLS FIRST") if by_time else _order(rng, ["v", "x"])
+    select, duckdb = [], []
+    for number in range(rng.randint(1, 2)):
+        frame, exact = _frame(rng, by_time)
+        calls = ["SUM(v)", "COUNT(*)", "AVG(x)", "MAX(v)", "COUNT(DISTINCT v)"]
+        call = rng.choice(calls + (["FIRST_VALUE(v)", "LAST_VALUE(x)"] if exact else []))
+        if rng.random() < 0.3:
+            call, frame, exact = rng.choice(["LAG(v)", "LAG(v, 2, 7)", "LEAD(x)"]), "", True
+        ties = f", {TIES}" if exact else ""
+        select.append(f"{call} OVER ({partition}ORDER BY {written} {frame}) AS f{number}")
+        duckdb.append(f"{call} OVER ({partition}ORDER BY {explicit}{ties} {frame}) AS f{number}")
+    return Ranked(
+        *(
+            f"SELECT k, v, x, ts, {', '.join(one)} FROM s WHERE v IS NULL OR v <> {most}"
+            for one in (select, duckdb)
+        )
+    )
+
+
+def _framed_groups(rng: Random, most: int) -> Ranked:
+    """Frames over rows that change: the last best bids of each key."""
+    inner = "SELECT k, v, ts, ROW_NUMBER() OVER (PARTITION BY v ORDER BY x DESC%s) AS n FROM s"
+    frame = "ROWS BETWEEN 2 PRECEDING AND CURRENT ROW"
+    over = f"SELECT k, v, SUM(ts) OVER (PARTITION BY k ORDER BY v%s {frame}) AS total"
+    ties = " NULLS FIRST, k NULLS FIRST, v, ts"
+    return Ranked(
+        f"{over % ''} FROM ({inner % ''}) WHERE n <= {most}",
+        f"{over % ties} FROM ({inner % (' NULLS LAST, ts, k NULLS FIRST, v NULLS FIRST')}) WHERE n <= {most}",
+    )
+
+
 def _lines(rng: Random, count: int, retractable: bool) -> list[dict[str, Any]]:
     """Tuples out of order, but in time, with duplicates and NULLs; some are deleted later."""
     lines = []
@@ -137,7 +186,7 @@ def test_the_first_rows_are_those_of_duckdb(
     retractable: bool, window: int | None, seed: int, tmp_path: Path
 ) -> None:
     rng = Random(f"{seed} {window} {retractable}")
-    kinds = [_rank, _rank, _rank, _limit, _over_groups, _joined]
+    kinds = [_rank, _rank, _limit, _over_groups, _joined, _framed, _framed, _framed_groups]
     queries = {f"q{i}": rng.choice(kinds)(rng, rng.choice([1, 1, 2, 3, 7])) for i in range(8)}
     streams = _script(rng, retractable, window)
     options = "WITH (unbounded = true)"
@@ -160,7 +209,8 @@ def test_the_first_rows_are_those_of_duckdb(
             got = net_of(record for record in records if record["t_start"] <= at)
             assert difference(expected, got) == ([], []), (one, at)
             shown += len(expected)
-        _assert_no_idle_changes(records, one)
+        if one.sql.startswith("SELECT k, v, x, ts"):  # partitions that are not seen may change places
+            _assert_no_idle_changes(records, one)
     assert shown > 50
 
 

@@ -11,6 +11,7 @@ from seine.algebra.definitions import JoinEdge
 from seine.algebra.document_plan import DocumentBlock, DocumentJoin, DocumentQuery
 from seine.algebra.expressions import Call, Column, Expression, Literal, Parameter
 from seine.algebra.linear_names import coefficients_of
+from seine.algebra.over_plan import Over, OverFunction
 from seine.algebra.plan import (
     Aggregate,
     AggregateCall,
@@ -25,7 +26,7 @@ from seine.algebra.plan import (
     SetOperation,
     UnionAll,
 )
-from seine.algebra.rank_plan import Ordering, Rank
+from seine.algebra.rank_plan import Ordering, Partitioned, Rank
 from seine.algebra.search_plan import SchemaGraph, Search
 from seine.algebra.tree_pattern_text import print_pattern
 from seine.algebra.types import Kind
@@ -239,6 +240,9 @@ def _headline(plan: Plan) -> str:
             return "Aggregate " + _list(texts + [describe_aggregate(call, names) for call in calls], outputs)
         case Rank():
             return _rank_headline(plan, names)
+        case Over():
+            texts = [describe_over(function, names) for function in plan.functions]
+            return " ".join([f"Over {_list(texts, plan.names)}", *_window_words(plan, names)])
         case Search():
             return _search_headline(plan)
         case Distinct() | UnionAll():
@@ -268,13 +272,22 @@ def describe_order(order: Sequence[Ordering], names: Sequence[str]) -> str:
     return ", ".join(texts)
 
 
-def _rank_headline(plan: Rank, names: Sequence[str]) -> str:
-    """Rank ROW_NUMBER() <= 3 PARTITION BY k ORDER BY v DESC AS rn."""
+def describe_over(function: OverFunction, names: Sequence[str]) -> str:
+    """A function with its frame: AVG(x) ROWS -10 TO 0."""
+    bounds = ["ALL" if bound is None else str(bound) for bound in (function.frame.start, function.frame.end)]
+    return f"{describe_aggregate(function.call, names)} {function.frame.unit.upper()} {' TO '.join(bounds)}"
+
+
+def _window_words(plan: Partitioned, names: Sequence[str]) -> list[str]:
     by = ", ".join(names[index] for index in plan.partition)
     order = describe_order(plan.order, names)
+    return [*([f"PARTITION BY {by}"] if by else []), *([f"ORDER BY {order}"] if order else [])]
+
+
+def _rank_headline(plan: Rank, names: Sequence[str]) -> str:
+    """Rank ROW_NUMBER() <= 3 PARTITION BY k ORDER BY v DESC AS rn."""
     parts = [f"Rank {plan.function.upper()}()", *([] if plan.most is None else [f"<= {plan.most}"])]
-    parts += [f"PARTITION BY {by}"] if by else []
-    parts += [f"ORDER BY {order}"] if order else []
+    parts += _window_words(plan, names)
     parts += [] if plan.name is None else [f"AS {column_name(plan.name)}"]
     return " ".join(parts)
 

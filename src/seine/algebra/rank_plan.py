@@ -32,8 +32,25 @@ class Ordering:
         return Ordering(column, self.descending, self.nulls_first)
 
 
+class Partitioned(Plan):
+    """Base class of the operators that look at a row among the others of its partition, in order."""
+
+    input: Plan
+    partition: tuple[int, ...]
+    order: tuple[Ordering, ...]
+
+    @property
+    def inputs(self) -> tuple[Plan, ...]:
+        return (self.input,)
+
+    @property
+    def keys(self) -> tuple[Column, ...]:
+        """The columns of the partition, as expressions over the input."""
+        return tuple(Column(i, self.input.schema[i].type) for i in self.partition)
+
+
 @dataclass(frozen=True)
-class Rank(Plan):
+class Rank(Partitioned):
     """The rows of its input, those of a partition numbered in order; with `most`, of the first numbers alone.
 
     Ties of ROW_NUMBER go by event time, then by the input's columns from left to right. The last column is
@@ -60,15 +77,6 @@ class Rank(Plan):
     def schema(self) -> tuple[Field, ...]:
         number = () if self.name is None else (Field(self.name, INT),)
         return (*self.input.schema, *number)
-
-    @property
-    def inputs(self) -> tuple[Plan, ...]:
-        return (self.input,)
-
-    @property
-    def keys(self) -> tuple[Column, ...]:
-        """The columns of the partition, as expressions over the input."""
-        return tuple(Column(i, self.input.schema[i].type) for i in self.partition)
 
     @property
     def keeps_few(self) -> bool:

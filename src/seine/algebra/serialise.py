@@ -11,6 +11,7 @@ from typing import Any
 from seine.algebra.definitions import RelationDef, Scheme, Source, SparkReader, StreamDef
 from seine.algebra.document_json import document_fields_to_json, document_plan_from_json
 from seine.algebra.expressions import Expression, from_json, to_json
+from seine.algebra.over_plan import Frame, Over, OverFunction
 from seine.algebra.plan import (
     Aggregate,
     AggregateCall,
@@ -71,6 +72,11 @@ def plan_from_json(form: JsonObject, graphs: SchemaGraphs | None = None) -> Plan
             return Aggregate(inputs[0], _expressions(form["keys"]), calls, tuple(form["names"]))
         case "distinct":
             return Distinct(inputs[0])
+        case "over":
+            frames = [(_call_from_json(call), Frame(*frame)) for call, frame in form["functions"]]
+            order = tuple(Ordering(*one) for one in form["order"])
+            functions = tuple(OverFunction(call, frame) for call, frame in frames)
+            return Over(inputs[0], functions, tuple(form["partition"]), order, tuple(form["names"]))
         case "rank":
             order = tuple(Ordering(*one) for one in form["order"])
             partition = tuple(form["partition"])
@@ -110,6 +116,12 @@ def _fields_of_node_to_json(plan: Plan) -> JsonObject:
             return {**named, "predicate": to_json(predicate)}
         case SetOperation(_, _, kind, reads):
             return {} if kind is SetKind.EXCEPT else {"kind": kind.value, "reads": list(reads)}
+        case Over(_, functions, partition, order, names):
+            orders = [[one.column, one.descending, one.nulls_first] for one in order]
+            frames = [[f.frame.unit, f.frame.start, f.frame.end] for f in functions]
+            framed = [[_call_to_json(f.call), frame] for f, frame in zip(functions, frames, strict=True)]
+            parts = {"functions": framed, "partition": list(partition), "order": orders}
+            return {**parts, "names": list(names)}
         case Rank(_, function, partition, order, most, name):
             orders = [[one.column, one.descending, one.nulls_first] for one in order]
             numbers = {"partition": list(partition), "order": orders, "most": most}

@@ -16,6 +16,7 @@ from seine.algebra.event_windows import UNTIL, session_of
 from seine.algebra.expressions import Call, Column, Expression, Literal
 from seine.algebra.functions import resolve_call
 from seine.algebra.memory_limit import star_limit
+from seine.algebra.over_plan import Over
 from seine.algebra.plan import (
     Aggregate,
     Distinct,
@@ -27,7 +28,7 @@ from seine.algebra.plan import (
     SetOperation,
     UnionAll,
 )
-from seine.algebra.rank_plan import Rank, has_event_time
+from seine.algebra.rank_plan import Partitioned, Rank, has_event_time
 from seine.algebra.search_plan import Search
 from seine.algebra.types import BIGINT
 from seine.graph.claims import Claim
@@ -70,6 +71,7 @@ from seine.operators.match.deliver_node import DeliverNode, deliver_signature
 from seine.operators.step.record_form import Form
 from seine.optimizer.block import Block, Blocks, block_of
 from seine.optimizer.estimates import Estimates
+from seine.optimizer.fixed_frames import fixed_reach
 from seine.safety.states.final_groups import GroupedBlock, groupings_of
 from seine.safety.verdict_story import Nested
 
@@ -228,7 +230,7 @@ class Builder:
         return self._breakers.set_operator(ChangelogNode, [self._block(block)])
 
     def _breaker(self, plan: Plan, alone: bool = True) -> BreakerRows:
-        if isinstance(plan, Aggregate | Distinct | SetOperation | Rank):
+        if isinstance(plan, Aggregate | Distinct | SetOperation | Partitioned):
             self._heard.ask(self._groupings(plan))
         match plan:
             case Aggregate():
@@ -237,6 +239,8 @@ class Builder:
                 return self._released(plan, self._distinct(input, alone))
             case SetOperation():
                 return self._released(plan, self._sets.operation(plan))
+            case Over(input):
+                return self._released(plan, self._framed(plan, self._rows(input)))
             case Rank(input):
                 return self._released(plan, self._ranked(plan, self._rows(input)))
             case UnionAll():
@@ -268,6 +272,11 @@ class Builder:
         if any(session_of(key) is not None for key in plan.keys):
             return place_session_groups(self._breakers, plan, rows, expandable=expandable, lasting=lasting)
         return self._breakers.aggregate(plan, rows, expandable=expandable, lasting=lasting, final=final)
+
+    def _framed(self, plan: Over, rows: BlockRows) -> BreakerRows:
+        """Rows with the values of frames around them."""
+        reach = fixed_reach(plan, self._inlined(plan.input))
+        return self._breakers.framed(plan, rows, timed=has_event_time(plan.input), reach=reach)
 
     def _ranked(self, plan: Rank, rows: BlockRows) -> BreakerRows:
         """The first rows of partitions; those of streams, not of groups, have an event time."""

@@ -29,6 +29,7 @@ from seine.operators.match.deliver_node import DeliverNode
 from seine.operators.match.fan_node import FanNode
 from seine.operators.match.prefilter_node import PrefilterNode
 from seine.operators.multi_join.multi_join_node import MultiJoinNode
+from seine.operators.rank.over_node import OverNode
 from seine.operators.rank.rank_node import RankNode
 from seine.operators.search.alive_top_node import AliveTopNode
 from seine.operators.search.period_top_node import PeriodTopNode
@@ -60,6 +61,7 @@ KINDS = NodeKinds(
     ExceptNode,
     MultisetNode,
     RankNode,
+    OverNode,
     ChangelogNode,
     FinalNode,
     FinalPartnersNode,

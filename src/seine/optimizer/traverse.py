@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from seine.algebra.document_plan import with_document_inputs
 from seine.algebra.expressions import Column, Expression, walk
+from seine.algebra.over_plan import Over
 from seine.algebra.plan import (
     Aggregate,
     Distinct,
@@ -26,7 +27,7 @@ def with_inputs(plan: Plan, inputs: tuple[Plan, ...]) -> Plan:
     if all(new is old for new, old in zip(inputs, plan.inputs, strict=True)):
         return plan
     match plan:
-        case PartnerLookup() | Select() | Project() | Aggregate() | Distinct() | Rank():
+        case PartnerLookup() | Select() | Project() | Aggregate() | Distinct() | Rank() | Over():
             return replace(plan, input=inputs[0])
         case Join() | SetOperation():
             return replace(plan, left=inputs[0], right=inputs[1])

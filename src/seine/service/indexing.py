@@ -18,6 +18,7 @@ from itertools import accumulate, pairwise
 
 from seine.algebra.document_plan import DocumentQuery
 from seine.algebra.expressions import Expression, columns_of, renumber, substitute
+from seine.algebra.over_plan import Over
 from seine.algebra.plan import (
     Aggregate,
     AggregateCall,
@@ -107,7 +108,7 @@ class _Entering:
                 return self._set("union", branches)
             case Distinct(input):
                 return self._set("union", [input])
-            case Rank():
+            case Rank() | Over():
                 return self._rank(item)
             case SetOperation(left, right, kind):
                 return self._set(kind.value, [left, right])
@@ -127,8 +128,10 @@ class _Entering:
         ]
         return _called("group", rows.id, *map(term_text, keys), *calls)
 
-    def _rank(self, plan: Rank) -> str:
+    def _rank(self, plan: Rank | Over) -> str:
         rows = self.rows(plan.input)
+        if isinstance(plan, Over):
+            return _called("over", rows.named(), str((plan.functions, plan.partition, plan.order)))
         rule = (plan.function, plan.partition, plan.order, plan.most, plan.name is None)
         return _called("rank", rows.named(), str(rule))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from seine.algebra.definitions import StreamDef
 from seine.algebra.plan import Aggregate, Distinct, Plan, Query, Scan, SetOperation, tables_of, walk
-from seine.algebra.rank_plan import Rank, bound_ranks
+from seine.algebra.rank_plan import Partitioned, bound_ranks
 from seine.errors import Position
 from seine.frontends.keyword.search import read_search
 from seine.frontends.keyword.search_statement import SearchStatement
@@ -102,7 +102,7 @@ def _unavailable(query: Query) -> str | None:
 def _is_of_deletable(plan: Plan) -> bool:
     """Whether results are combinations of tuples of which some may be deleted."""
     parts = [*walk(plan)]
-    if any(isinstance(part, Aggregate | Distinct | SetOperation | Rank) for part in parts):
+    if any(isinstance(part, Aggregate | Distinct | SetOperation | Partitioned) for part in parts):
         return False
     return any(isinstance(part, Scan) and part.stream.retractable for part in parts)
 

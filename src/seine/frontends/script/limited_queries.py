@@ -5,6 +5,7 @@ This is required of queries with a memory limit, and of those that join streams 
 
 from __future__ import annotations
 
+from seine.algebra.over_plan import Over
 from seine.algebra.plan import (
     Aggregate,
     Distinct,
@@ -28,6 +29,7 @@ _NON_MONOTONE = {
     PartnerLookup: "an outer, semi or anti join",
     SetOperation: "EXCEPT, INTERSECT, semi or anti joins",
     Rank: "ranks and LIMIT",
+    Over: "window functions",
 }
 
 

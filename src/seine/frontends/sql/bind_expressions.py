@@ -151,7 +151,7 @@ class ExpressionBinder:
             where = "an aggregate" if self._within_aggregate else self.clause
             message = f"a window function is not allowed in {where}"
             raise self.context.error(node, message, "use QUALIFY, or a sub-query in FROM")
-        return self.over.bind(node, self.bind, self.context)
+        return self.over.bind(node, self.bind, self._aggregate_call, self.context)
 
     def filtered(self, node: exp.Filter) -> Expression:
         """f(x) FILTER (WHERE p) is f(CASE WHEN p THEN x END), as aggregates pass over NULL."""

@@ -5,29 +5,20 @@ SELECT price - AVG(price) OVER (PARTITION BY auction) FROM bid       price - ove
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from seine.algebra.expressions import Call, Expression, walk
+from seine.algebra.expressions import Call, Expression, Literal, walk
+from seine.algebra.over_plan import OverFunction
 from seine.algebra.rank_plan import RANK_FUNCTIONS
 from seine.algebra.types import INT, Type
 from seine.frontends.sql.context import Context
+from seine.frontends.sql.read_frames import Bind, BindAggregate, SortKey, read_framed
 from seine.frontends.sql.window_pairs import is_pair
 
 _PLACEHOLDER = "over "
-
-Bind = Callable[[exp.Expr], Expression]
-
-
-@dataclass(frozen=True)
-class SortKey:
-    """An expression of ORDER BY."""
-
-    value: Expression
-    descending: bool
-    nulls_first: bool
 
 
 @dataclass(frozen=True)
@@ -38,10 +29,12 @@ class OverCall:
     type: Type
     partition: tuple[Expression, ...]
     order: tuple[SortKey, ...]
+    framed: OverFunction | None = None  # of a function with a frame, which is no rank
 
     @property
     def expressions(self) -> tuple[Expression, ...]:
-        return (*self.partition, *(key.value for key in self.order))
+        read = [] if self.framed is None else [a for a in self.framed.call.args if not isinstance(a, Literal)]
+        return (*self.partition, *(key.value for key in self.order), *read)
 
 
 @dataclass
@@ -57,20 +50,21 @@ class OverCalls:
             self.calls.append(call)
         return Call(f"{_PLACEHOLDER}{self.calls.index(call)}", (), call.type)
 
-    def bind(self, node: exp.Window, bind: Bind, context: Context) -> Expression:
+    def bind(self, node: exp.Window, bind: Bind, aggregate: BindAggregate, context: Context) -> Expression:
         """The placeholder of a window function."""
         window = self._window(node, context)
+        written = map(bind, window.args.get("partition_by") or ())
+        partition = tuple(part for value in written for part in _parts(value))
+        order = sort_keys(window.args.get("order"), bind, context)
         function = node.this.name.lower() if isinstance(node.this, exp.Anonymous) else ""
         if function not in RANK_FUNCTIONS:
-            hint = "ROW_NUMBER, RANK and DENSE_RANK are; group with GROUP BY, or join the stream with itself"
-            raise context.error(node, f"{function.upper() or 'this'} OVER is not supported", hint)
+            framed = read_framed(node, window, order, bind, aggregate, context)
+            return self.placeholder(OverCall(function, framed.call.type, partition, order, framed))
         if node.this.expressions:
             raise context.error(node, f"{function.upper()} takes no arguments")
         if window.args.get("spec") is not None:
             raise context.error(node, f"{function.upper()} takes no frame", "leave out ROWS or RANGE")
-        written = map(bind, window.args.get("partition_by") or ())
-        partition = tuple(part for value in written for part in _parts(value))
-        call = OverCall(function, INT, partition, sort_keys(window.args.get("order"), bind, context))
+        call = OverCall(function, INT, partition, order)
         if not call.order:
             raise context.error(node, f"{function.upper()} needs an order", "write OVER (... ORDER BY ...)")
         return self.placeholder(call)

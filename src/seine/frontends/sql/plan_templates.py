@@ -24,6 +24,7 @@ from seine.algebra.expressions import (
     intern_expression,
     substitute,
 )
+from seine.algebra.over_plan import Over
 from seine.algebra.plan import (
     Aggregate,
     Distinct,
@@ -221,7 +222,7 @@ def _filled(plan: Plan, given: Mapping[str, list[Expression]]) -> Plan:
             return Project(_filled(input, given), expressions, names)
         case Aggregate(input, keys, calls, names):
             return Aggregate(_filled(input, given), keys, calls, names)
-        case Rank():
+        case Rank() | Over():
             return replace(plan, input=_filled(plan.input, given))
         case Distinct(input):
             return Distinct(_filled(input, given))

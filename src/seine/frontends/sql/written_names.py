@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from seine.algebra.over_plan import Over
 from seine.algebra.plan import Aggregate, Distinct, Plan, Project, Select, SetOperation, UnionAll
 from seine.algebra.rank_plan import Rank
 from seine.frontends.sql.scope import key_of
@@ -40,6 +41,9 @@ def _renamed(plan: Plan, names: tuple[str, ...]) -> Plan:
     match plan:
         case Project() | Aggregate():
             return replace(plan, names=names)
+        case Over():
+            below = len(plan.input.schema)
+            return replace(plan, input=_renamed(plan.input, names[:below]), names=names[below:])
         case Rank():
             below = len(plan.input.schema)
             name = None if plan.name is None else names[-1]

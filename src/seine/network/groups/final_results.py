@@ -33,6 +33,7 @@ from seine.operators.group.aggregate_node import AggregateNode
 from seine.operators.group.final_node import FinalNode
 from seine.operators.join.final_time import FinalTime
 from seine.optimizer.block import Block
+from seine.optimizer.fixed_frames import is_fixed
 from seine.safety.states.final_groups import (
     BlockOf,
     Clocks,
@@ -97,7 +98,8 @@ def _changing_parts(block: Block, block_of: BlockOf) -> list[list[RisingColumn]]
     _refuse_deletable(block)
     parts = []
     for item, first in zip(block.items, block.offsets, strict=False):
-        if isinstance(item, Scan | Lookup) or is_appended_result(item) or is_final_input(item, block_of):
+        appended = isinstance(item, Scan | Lookup) or is_appended_result(item) or is_fixed(item, block_of)
+        if appended or is_final_input(item, block_of):
             continue
         parts.append([replace(one, column=first + one.column) for one in rising_columns(item, block_of)])
         if not parts[-1]:

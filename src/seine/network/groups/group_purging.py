@@ -22,6 +22,7 @@ from seine.operators.group.multiset_node import MultisetNode
 from seine.operators.group.release_rules import Releases
 from seine.operators.join.final_time import FinalTime
 from seine.operators.join.purge_rule import PurgeRule
+from seine.operators.rank.over_node import OverNode
 from seine.operators.rank.rank_node import RankNode
 from seine.safety.states.final_groups import Finality, GroupedBlock, KeyScheme, freeing_of
 
@@ -35,7 +36,7 @@ def release(
 ) -> BreakerRows:
     """Connect a pipeline breaker that has not run with the punctuations and clocks that free its groups."""
     node = placer.site.nodes[breaker.node.id]
-    assert isinstance(node, AggregateNode | DistinctNode | ExceptNode | MultisetNode | RankNode)
+    assert isinstance(node, AggregateNode | DistinctNode | ExceptNode | MultisetNode | RankNode | OverNode)
     claim_punctuations(placer, [below for below in node.inputs if placer.site.nodes[below].is_punctuation])
     freeing = freeing_of(groupings)
     if node.releases or breaker.tag is None or not freeing or not placer.site.is_new(node.id):
@@ -43,7 +44,9 @@ def release(
     # The tag, of which punctuations say nothing, has a say in where groups are: they go everywhere.
     # where the node has the keys as the query gives them
     keys = (
-        [*range(len(node.ports[0].key))] if isinstance(node, RankNode) else [c - 1 for c in breaker.columns]
+        [*range(len(node.ports[0].key))]
+        if isinstance(node, RankNode | OverNode)
+        else [c - 1 for c in breaker.columns]
     )
     listened = [
         (replace(port, broadcast=True), replace(purge, places=tuple(keys[place] for place in purge.places)))

@@ -15,7 +15,8 @@ from dataclasses import dataclass, replace
 from itertools import count
 
 from seine.algebra.event_windows import windows_of
-from seine.algebra.expressions import Call, Column, Expression, Literal, substitute
+from seine.algebra.expressions import Call, Column, Expression, Literal, shift_columns, substitute
+from seine.algebra.over_plan import FrameReach, Over
 from seine.algebra.plan import Aggregate, AggregateCall, LookupKind, PartnerLookup, Scan, SetKind, walk
 from seine.algebra.rank_plan import Rank
 from seine.algebra.search_plan import Top
@@ -43,6 +44,7 @@ from seine.operators.group.partner_lookup_node import PartnerLookupNode
 from seine.operators.group.session_node import SessionNode
 from seine.operators.group.settled_node import SettledNode
 from seine.operators.join.final_time import FinalTime
+from seine.operators.rank.over_node import OverNode
 from seine.operators.rank.rank_node import RankNode
 from seine.operators.search.alive_top_node import AliveTopNode
 from seine.operators.search.period_top_node import PeriodTopNode
@@ -61,6 +63,7 @@ SetNode = (
     | ChangelogNode
     | SessionNode
     | RankNode
+    | OverNode
     | SettledNode
     | PeriodTopNode
     | AliveTopNode
@@ -373,6 +376,26 @@ class PipelineBreakers:
 
         placed = self._placed_breaker([replace(rows, outputs=(wanted, *rows.outputs))], key, candidate)
         return replace(placed, columns=placed.columns[1:])
+
+    def framed(self, plan: Over, rows: BlockRows, *, timed: bool, reach: FrameReach | None) -> BreakerRows:
+        """Rows with the values of their frames; of fixed ones `reach` says how far they look back."""
+
+        def moved(expression: Expression) -> Expression:
+            return shift_columns(expression, lambda index: index + 1)  # behind the tag
+
+        def key(types: Sequence[Type]) -> tuple[Expression, ...]:
+            return tuple(Column(i, types[i]) for i in (0, *(1 + column for column in plan.partition)))
+
+        calls = [replace(one.call, args=tuple(map(moved, one.call.args))) for one in plan.functions]
+        functions = tuple(replace(one, call=call) for one, call in zip(plan.functions, calls, strict=True))
+        order = tuple(one.moved(1 + one.column) for one in plan.order)
+
+        def candidate(ports: tuple[Port, ...], streams: Iterable[str], stage: int) -> SetNode:
+            types = (*ports[0].types, *(call.type for call in calls))
+            common = self._placer.common(types, streams, streams, 1, stage + 1)
+            return OverNode(ports=ports, functions=functions, order=order, timed=timed, reach=reach, **common)
+
+        return self._placed_breaker([rows], key, candidate)
 
     def changelog_of(self, breaker: BreakerRows) -> BreakerRows:
         """A changelog straight on a merge: tags stay as they are."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from seine.algebra.plan import Aggregate, Distinct, Plan, Query, Scan, SetOperation, UnionAll, walk
-from seine.algebra.rank_plan import Rank
+from seine.algebra.rank_plan import Partitioned
 from seine.algebra.search_plan import Search
 from seine.errors import SeineError
 
-_BREAKERS = Aggregate | Distinct | UnionAll | SetOperation | Rank
+_BREAKERS = Aggregate | Distinct | UnionAll | SetOperation | Partitioned
 DEFAULT_LIMIT = 10_000_000
 
 

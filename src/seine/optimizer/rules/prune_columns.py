@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from seine.algebra.expressions import Column, Expression, columns_of, shift_columns
+from seine.algebra.over_plan import Over
 from seine.algebra.plan import (
     Aggregate,
     Distinct,
@@ -61,6 +62,9 @@ def _prune(plan: Plan, needed: list[int]) -> tuple[Plan, PositionMap]:
             return _prune_aggregate(plan, needed)
         case Rank():
             return _prune_rank(plan, needed)
+        case Over():  # all columns break ties
+            below = _narrow(plan.input, range(len(plan.input.schema)))
+            return with_inputs(plan, (below,)), _positions(range(len(plan.schema)))
         case UnionAll(branches):
             return UnionAll(tuple(_narrow(branch, needed) for branch in branches)), _positions(needed)
         case PartnerLookup():

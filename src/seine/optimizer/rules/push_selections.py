@@ -12,6 +12,7 @@ from seine.algebra.expressions import (
     shift_columns,
     substitute,
 )
+from seine.algebra.over_plan import Over
 from seine.algebra.plan import (
     Aggregate,
     Distinct,
@@ -59,6 +60,10 @@ def _push(plan: Plan, parts: list[Expression]) -> Plan:
             sinking = [part for part in parts if all(index < width for index in columns_of(part))]
             below = with_inputs(plan, (_push(input, sinking),))
             return _select(below, [part for part in parts if part not in sinking])
+        case Over():
+            sinking = [part for part in parts if columns_of(part) and columns_of(part) <= {*plan.partition}]
+            staying = [part for part in parts if part not in sinking]
+            return _select(with_inputs(plan, (_push(plan.input, sinking),)), staying)
         case UnionAll() | Distinct() | SetOperation():
             return with_inputs(plan, tuple(_push(child, parts) for child in plan.inputs))
     return _select(plan, parts)

@@ -33,7 +33,7 @@ from seine.algebra.plan import (
     UnionAll,
     walk,
 )
-from seine.algebra.rank_plan import Rank
+from seine.algebra.rank_plan import Partitioned
 from seine.algebra.types import BIGINT, DAY_TIME, TIMESTAMP
 from seine.algebra.upper_bounds import UpperBound
 from seine.optimizer.block import Block
@@ -278,7 +278,7 @@ def rising_columns(plan: Plan, block_of: BlockOf) -> list[RisingColumn]:
 
 def _column(plan: Plan, place: int) -> int:
     """The column of a result that a key is, by its place: keys come first but for those of partitions."""
-    return plan.partition[place] if isinstance(plan, Rank) else place
+    return plan.partition[place] if isinstance(plan, Partitioned) else place
 
 
 def _of_columns(use: KeyScheme, plan: Plan) -> KeyScheme:
@@ -294,7 +294,7 @@ def _parts(plan: Plan, block_of: BlockOf) -> list[GroupedBlock] | None:
         case UnionAll() | PartnerLookup() if not any(_is_deletable(part) for part in walk(plan)):
             blocks = [(branch, block_of(branch)) for branch in plan.inputs]
             return [GroupedBlock(branch, block, block.outputs, block_of) for branch, block in blocks]
-        case Aggregate() | Distinct() | SetOperation() | Rank():
+        case Aggregate() | Distinct() | SetOperation() | Partitioned():
             parts = groupings_of(plan, block_of)
             return parts if all(part.settles for part in parts) else None
     return None
@@ -314,7 +314,7 @@ def groupings_of(plan: Plan, block_of: BlockOf) -> list[GroupedBlock]:
 
     `block_of` gives the block at the top of a plan, all of it inlined.
     """
-    if isinstance(plan, Aggregate | Rank):
+    if isinstance(plan, Aggregate | Partitioned):
         block = block_of(plan.input)
         keys = _over(plan.keys, block)
         item = block.items[0]

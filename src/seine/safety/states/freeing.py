@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from seine.algebra.plan import Aggregate, Distinct, Join, Lookup, Plan, Scan, SetOperation, UnionAll, walk
-from seine.algebra.rank_plan import Rank
+from seine.algebra.rank_plan import Partitioned
 from seine.algebra.search_plan import Search
 from seine.safety.states.final_groups import freeing_of
 from seine.safety.states.item_facts import Branch
@@ -30,7 +30,7 @@ def emits_all_ends(plan: Plan) -> bool:
     never expire; such rows need no changelog node.
     """
     match plan:
-        case Aggregate() | Distinct() | SetOperation() | Rank():
+        case Aggregate() | Distinct() | SetOperation() | Partitioned():
             return True
         case Search():
             return plan.is_changelog

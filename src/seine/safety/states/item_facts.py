@@ -16,6 +16,7 @@ from itertools import islice, product
 from seine.algebra.event_windows import session_of
 from seine.algebra.expressions import Column, Expression, substitute
 from seine.algebra.monotone import monotone_in
+from seine.algebra.over_plan import Over
 from seine.algebra.plan import (
     Aggregate,
     Distinct,
@@ -27,7 +28,7 @@ from seine.algebra.plan import (
     SetOperation,
     UnionAll,
 )
-from seine.algebra.rank_plan import Rank
+from seine.algebra.rank_plan import Partitioned, Rank
 from seine.optimizer.block import Block, block_of
 from seine.optimizer.equalities import equal_columns
 from seine.safety.graph.build_graph import BlockGraph, Offer, SafetyItem, build_graph
@@ -52,6 +53,7 @@ _NAMES = {
     UnionAll: "union",
     PartnerLookup: "rows",
     Rank: "ranked rows",
+    Over: "rows with frames",
 }
 _SET_NAMES = {
     SetKind.EXCEPT: "difference",
@@ -165,7 +167,7 @@ class Sources:
     def _branch(self, plan: Plan, child: Plan) -> Branch:
         block, graph = self.block(child)
         keys = block.outputs
-        if isinstance(plan, Aggregate | Rank):
+        if isinstance(plan, Aggregate | Partitioned):
             keys = tuple(substitute(key, block.outputs) for key in plan.keys)
         return Branch(GroupedBlock(child, block, keys, self._block), graph)
 

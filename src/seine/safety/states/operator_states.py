@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from seine.algebra.functions.bounded_state import keeps_bounded_state
+from seine.algebra.over_plan import Over
 from seine.algebra.plan import (
     Aggregate,
     Distinct,
@@ -22,8 +23,9 @@ from seine.algebra.plan import (
     UnionAll,
     walk,
 )
-from seine.algebra.rank_plan import Rank
+from seine.algebra.rank_plan import Partitioned, Rank
 from seine.optimizer.block import Block
+from seine.optimizer.fixed_frames import fixed_reach
 from seine.safety.graph.build_graph import BlockGraph
 from seine.safety.graph.chains import chain_words
 from seine.safety.graph.closure import closure
@@ -40,7 +42,7 @@ _SET_STATES = {  # what is held of the left and of the right input
     SetKind.SEMI: ("rows that may find a partner", "pairs that show which rows have one"),
     SetKind.ANTI: ("rows that may lose their partners", "pairs that show which rows have one"),
 }
-PIPELINE_BREAKERS = (Aggregate, Distinct, UnionAll, SetOperation, Rank)
+PIPELINE_BREAKERS = (Aggregate, Distinct, UnionAll, SetOperation, Partitioned)
 
 
 @dataclass(frozen=True)
@@ -170,6 +172,10 @@ def _breaker_states(breaker: Plan, sources: Sources) -> Iterator[State]:
             freed = freed or _is_small(breaker, sources)
             words = partial(_row_words, leaves, freed)
             yield State("ranked rows", lasting(input, sources), freed, words, note)
+        case Over(input):
+            freed = freed or _is_small(breaker, sources)
+            words = partial(_row_words, leaves, freed)
+            yield State("rows of frames", lasting(input, sources), freed, words, note)
         case Distinct(input):
             words = partial(_row_words, leaves, freed or few)
             yield State("distinct rows", lasting(input, sources), freed or few, words, note)
@@ -206,7 +212,7 @@ def _is_small(breaker: Plan, sources: Sources) -> bool:
     """Whether an aggregate has finitely many groups at any time, or a rank finitely many rows, of which it
     keeps no others: rows that may change it keeps all.
     """
-    if not isinstance(breaker, Aggregate | Rank):
+    if not isinstance(breaker, Aggregate | Partitioned):
         return False
     branch = sources.branches(breaker)[0]
     by_few_values = all(map(branch.has_few_values, branch.keys[: len(breaker.keys)]))
@@ -214,8 +220,11 @@ def _is_small(breaker: Plan, sources: Sources) -> bool:
         return by_few_values
     if all(_is_small(branch.block.items[number], sources) for number in branch.graph.items):
         return True
+    if isinstance(breaker, Over):
+        reach = fixed_reach(breaker, branch.block)
+        return by_few_values and reach is not None and reach.is_bounded
     appended = all(leaf.grouping.lasts for leaf in sources.leaves(breaker))
-    return by_few_values and appended and breaker.keeps_few
+    return by_few_values and appended and isinstance(breaker, Rank) and breaker.keeps_few
 
 
 def lasting(plan: Plan, sources: Sources) -> tuple[str, ...]:
@@ -227,7 +236,7 @@ def lasting(plan: Plan, sources: Sources) -> tuple[str, ...]:
     if isinstance(plan, SetOperation):
         lasts = not plan.kind.needs_right or lasting(plan.right, sources)
         return lasting(plan.left, sources) if lasts else ()
-    if isinstance(plan, Aggregate | Distinct | PartnerLookup | UnionAll | Rank):
+    if isinstance(plan, Aggregate | Distinct | PartnerLookup | UnionAll | Partitioned):
         return tuple(alias for child in plan.inputs for alias in lasting(child, sources))
     block, graph = sources.block(plan)
     if any(item.expires for item in graph.graph.items):

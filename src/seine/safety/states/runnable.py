@@ -20,7 +20,7 @@ from seine.algebra.plan import (
     UnionAll,
     walk,
 )
-from seine.algebra.rank_plan import Rank
+from seine.algebra.rank_plan import Partitioned
 from seine.optimizer.block import Block, take_apart
 from seine.optimizer.optimise import optimise
 
@@ -41,7 +41,9 @@ def is_appended(block: Block) -> bool:
 
 def is_appended_result(plan: Plan) -> bool:
     """Whether a result has the rows of streams as they come: a UNION ALL of tuples that nothing deletes."""
-    breakers = [part for part in walk(plan) if isinstance(part, Aggregate | Distinct | SetOperation | Rank)]
+    breakers = [
+        part for part in walk(plan) if isinstance(part, Aggregate | Distinct | SetOperation | Partitioned)
+    ]
     deletable = [part for part in walk(plan) if isinstance(part, Scan) and part.stream.retractable]
     return isinstance(plan, UnionAll | PartnerLookup) and not breakers and not deletable
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from seine.algebra.document_plan import DocumentJoin
 from seine.algebra.plan import Aggregate, Distinct, Join, Plan, Scan, SetOperation, UnionAll, walk
-from seine.algebra.rank_plan import Rank
+from seine.algebra.rank_plan import Partitioned
 from seine.algebra.search_plan import Search
 
-_KEEPING = (Aggregate, Distinct, UnionAll, SetOperation, Rank, DocumentJoin)
+_KEEPING = (Aggregate, Distinct, UnionAll, SetOperation, Partitioned, DocumentJoin)
 
 
 def scans(plan: Plan) -> Iterator[Scan]:

@@ -69,7 +69,19 @@ REFUSED = [
     ("SELECT RANK() OVER (PARTITION BY a) FROM s", 8, "RANK needs an order"),
     ("SELECT RANK(a) OVER (ORDER BY a) FROM s", 8, "RANK takes no arguments"),
     ("SELECT RANK() OVER w FROM s", 8, "no WINDOW w"),
-    ("SELECT SUM(a) OVER (PARTITION BY c) FROM s", 8, "SUM OVER is not supported"),
+    ("SELECT NTILE(3) OVER (ORDER BY a) FROM s", 8, "NTILE OVER is not supported"),
+    ("SELECT LAG(a) OVER (PARTITION BY c) FROM s", 8, "LAG needs an order"),
+    ("SELECT LAG(a, b) OVER (ORDER BY a) FROM s", 8, "are constants"),
+    (
+        "SELECT SUM(a) OVER (ORDER BY c RANGE 5 PRECEDING) FROM s",
+        38,
+        "needs an order by one BIGINT or TIMESTAMP",
+    ),
+    (
+        "SELECT SUM(a) OVER (ORDER BY c ROWS BETWEEN 1 FOLLOWING AND 1 PRECEDING) FROM s",
+        8,
+        "ends before it begins",
+    ),
     ("SELECT a FROM s WHERE a IN (SELECT a, a AS d FROM t)", 36, "IN compares 1 values with 2 columns"),
     ("SELECT a FROM s WHERE b = 1 OR EXISTS (SELECT a FROM t)", 47, "sub-query"),
     (

@@ -13,16 +13,18 @@ breaks ties is what a user sees.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
 from seine.algebra.expressions import Call, Column, Expression, Literal
+from seine.algebra.over_plan import Over, OverFunction
 from seine.algebra.plan import Plan, Project, Select
 from seine.algebra.rank_plan import ROW_NUMBER, Ordering, Rank
 from seine.algebra.types import BOOLEAN, INT
 from seine.frontends.sql.context import Context
-from seine.frontends.sql.over_calls import OverCall, SortKey, has_placeholder, placeholder_number
+from seine.frontends.sql.over_calls import OverCall, has_placeholder, placeholder_number
+from seine.frontends.sql.read_frames import SortKey
 from seine.frontends.sql.scope import NamedExpression
 from seine.frontends.sql.window_pairs import is_pair
 
@@ -78,6 +80,11 @@ class _RankedColumns:
             return Call(value.name, tuple(map(self.over, value.args)), value.type)
         return value
 
+    def function(self, framed: OverFunction | None) -> OverFunction:
+        """A function over the columns of what is ranked."""
+        assert framed is not None
+        return replace(framed, call=replace(framed.call, args=tuple(map(self.over, framed.call.args))))
+
     def ordering(self, key: SortKey) -> Ordering:
         value = self.over(key.value)
         assert isinstance(value, Column)
@@ -104,11 +111,19 @@ def over_plan(
     for expression in (*(output.value for output in outputs), *([] if qualify is None else [qualify])):
         columns.add_parts(expression)
     plan = project([*map(NamedExpression, columns.names, columns.values)])
-    for number, call in enumerate(calls):
-        partition = tuple(dict.fromkeys(columns.place(key) for key in call.partition))
-        order = tuple(map(columns.ordering, call.order))
-        columns.numbers[number] = len(plan.schema)
-        plan = Rank(plan, call.function, partition, order, name=f"number{number}")
+    for window in dict.fromkeys((call.partition, call.order) for call in calls):
+        alike = [number for number, call in enumerate(calls) if (call.partition, call.order) == window]
+        partition = tuple(dict.fromkeys(columns.place(key) for key in window[0]))
+        order = tuple(map(columns.ordering, window[1]))
+        framed = [number for number in alike if calls[number].framed is not None]
+        if framed:
+            functions = tuple(columns.function(calls[number].framed) for number in framed)
+            columns.numbers |= {number: len(plan.schema) + i for i, number in enumerate(framed)}
+            plan = Over(plan, functions, partition, order, tuple(f"over{number}" for number in framed))
+        for number in alike:
+            if number not in framed:
+                columns.numbers[number] = len(plan.schema)
+                plan = Rank(plan, calls[number].function, partition, order, name=f"number{number}")
     if qualify is not None:
         plan = Select(plan, columns.over(qualify))
     if limit is not None:

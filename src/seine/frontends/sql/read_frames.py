@@ -1,0 +1,141 @@
+"""Reads window functions with frames: aggregates, LAG, LEAD, FIRST_VALUE and LAST_VALUE with OVER."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from seine.algebra import aggregates
+from seine.algebra.expressions import Expression, Literal
+from seine.algebra.functions import is_aggregate, resolve_cast
+from seine.algebra.over_plan import LAG, LEAD, RANGE, ROWS, VALUE_FUNCTIONS, Frame, OverFunction
+from seine.algebra.plan import AggregateCall
+from seine.algebra.types import BIGINT, DAY_TIME, INT, TIMESTAMP, Type
+from seine.frontends.sql.context import Context
+
+_WHOLE = Frame(ROWS, None, None)
+_UP_TO_PEERS = Frame(RANGE, None, 0)
+
+Bind = Callable[[exp.Expr], Expression]
+BindAggregate = Callable[[exp.Anonymous, exp.Expr | None], AggregateCall]
+
+
+@dataclass(frozen=True)
+class SortKey:
+    """An expression of ORDER BY."""
+
+    value: Expression
+    descending: bool
+    nulls_first: bool
+
+
+def read_framed(
+    node: exp.Window,
+    window: exp.Expr,
+    order: Sequence[SortKey],
+    bind: Bind,
+    aggregate: BindAggregate,
+    context: Context,
+) -> OverFunction:
+    """The function of a window and its frame."""
+    call, where = (
+        (node.this.this, node.this.expression.this)
+        if isinstance(node.this, exp.Filter)
+        else (node.this, None)
+    )
+    name = call.name.lower() if isinstance(call, exp.Anonymous) else ""
+    if name in VALUE_FUNCTIONS and where is None:
+        if not order:
+            raise context.error(node, f"{name.upper()} needs an order", "write OVER (... ORDER BY ...)")
+        return _value_function(name, call, window, order, bind, context)
+    if not is_aggregate(name) or aggregates.lookup(name) is not None:
+        hint = "ROW_NUMBER, RANK, DENSE_RANK, LAG, LEAD, FIRST_VALUE, LAST_VALUE and Spark's aggregates are"
+        raise context.error(node, f"{name.upper() or 'this'} OVER is not supported", hint)
+    return OverFunction(aggregate(call, where), _frame(window, order, bind, context))
+
+
+def _value_function(
+    name: str, call: exp.Expr, window: exp.Expr, order: Sequence[SortKey], bind: Bind, context: Context
+) -> OverFunction:
+    args = [bind(arg) for arg in call.expressions]
+    if not 1 <= len(args) <= (3 if name in (LAG, LEAD) else 1):
+        raise context.error(
+            call,
+            f"{name.upper()} takes a value" + (", an offset and a default" if name in (LAG, LEAD) else ""),
+        )
+    if name not in (LAG, LEAD):
+        return OverFunction(
+            AggregateCall(name, (args[0],), args[0].type), _frame(window, order, bind, context)
+        )
+    if window.args.get("spec") is not None:
+        raise context.error(call, f"{name.upper()} takes no frame", "leave out ROWS or RANGE")
+    offset = args[1] if len(args) > 1 else Literal(1, INT)
+    default = resolve_cast(args[2], args[0].type) if len(args) > 2 else Literal(None, args[0].type)
+    if (
+        not isinstance(offset, Literal)
+        or not isinstance(offset.value, int)
+        or not isinstance(args[-1] if len(args) > 2 else offset, Literal)
+    ):
+        raise context.error(call, f"offset and default of {name.upper()} are constants")
+    default = (
+        Literal(args[2].value, args[0].type) if len(args) > 2 and isinstance(args[2], Literal) else default
+    )
+    assert isinstance(default, Literal)
+    at = -offset.value if name == LAG else offset.value
+    return OverFunction(AggregateCall(name, (args[0], default), args[0].type), Frame(ROWS, at, at))
+
+
+def _frame(window: exp.Expr, order: Sequence[SortKey], bind: Bind, context: Context) -> Frame:
+    """ROWS or RANGE BETWEEN ... AND ...; without it all rows up to a row's peers, or without order all."""
+    spec = window.args.get("spec")
+    if spec is None:
+        return _UP_TO_PEERS if order else _WHOLE
+    unit = str(spec.args.get("kind") or "").lower()
+    if unit not in (ROWS, RANGE) or spec.args.get("exclude"):
+        raise context.error(window, "a frame is ROWS or RANGE BETWEEN ... AND ...")
+    bounds = []
+    for side, other in (("start", "PRECEDING"), ("end", "FOLLOWING")):
+        bounds.append(_bound(spec, side, other, unit, order, bind, context, window))
+    start, end = bounds
+    if start is not None and end is not None and start > end:
+        raise context.error(window, "a frame ends before it begins")
+    return Frame(unit, start, end)
+
+
+def _bound(
+    spec: exp.Expr,
+    side: str,
+    unbounded: str,
+    unit: str,
+    order: Sequence[SortKey],
+    bind: Bind,
+    context: Context,
+    window: exp.Expr,
+) -> int | None:
+    """Where a frame begins or ends, behind the row negative; None: with the partition."""
+    value, direction = spec.args.get(side), spec.args.get(f"{side}_side")
+    if value is None or value == "CURRENT ROW":
+        return 0
+    if value == "UNBOUNDED":
+        if direction != unbounded:
+            raise context.error(window, f"a frame cannot {side} with UNBOUNDED {direction}")
+        return None
+    offset = bind(value)
+    kind = order[0].value.type if unit == RANGE and len(order) == 1 else None
+    if unit == RANGE and kind not in (INT, BIGINT, TIMESTAMP):
+        raise context.error(
+            value, "a RANGE with an offset needs an order by one BIGINT or TIMESTAMP", "use ROWS"
+        )
+    if not isinstance(offset, Literal) or not _fits(offset, kind) or offset.value < 0:
+        wanted = "an INTERVAL" if kind == TIMESTAMP else "a whole number, 0 or more"
+        raise context.error(value, f"the offset of a frame is {wanted}")
+    assert isinstance(offset.value, int)
+    return -offset.value if direction == "PRECEDING" else offset.value
+
+
+def _fits(offset: Literal, kind: Type | None) -> bool:
+    if kind == TIMESTAMP:
+        return offset.type == DAY_TIME and isinstance(offset.value, int)
+    return offset.type in (INT, BIGINT) and isinstance(offset.value, int)
