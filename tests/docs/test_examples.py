@@ -86,7 +86,7 @@ def test_readme_counts_the_alerts_of_the_demonstration() -> None:
 
 def test_python_examples_compile() -> None:
     examples = [*blocks(README, "python"), *blocks(DOCS / "language.md", "python")]
-    assert len(examples) == 4
+    assert len(examples) == 5
     for text in examples:
         compile(text, "example", "exec")
 

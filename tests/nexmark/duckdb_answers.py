@@ -38,6 +38,11 @@ CHANGES = {
         SELECT category, avg(best)
         FROM (SELECT id, any_value(category) category, max(price) best FROM {_MEETING} GROUP BY id)
         GROUP BY category""",
+    "q6": f"""
+        SELECT seller, avg(best) OVER (PARTITION BY seller ORDER BY latest, best ROWS 10 PRECEDING)
+        FROM (
+          SELECT id, any_value(seller) seller, max(price) best, max(b.date_time) latest
+          FROM {_MEETING} GROUP BY id)""",
     "q9": f"""
         SELECT DISTINCT ON (a.id) a.id, item_name, description, initial_bid, reserve, a.date_time, expires,
           seller, category, a.extra, auction, bidder, price, b.date_time, b.extra

@@ -14,6 +14,7 @@ from seine.safety.verdict import Verdict, verdict
 UNBOUNDED = {
     "q3": ("nothing purges a, p", "declare auction PUNCTUATED ON (seller) and person PUNCTUATED ON (id)"),
     "q4": ("nothing purges a, b", "declare a WINDOW on auction"),
+    "q6": ("nothing purges a, b", "declare a WINDOW on auction"),
     "q18": ("nothing purges bid", "declare bid PUNCTUATED ON (bidder)"),
     "q19": ("nothing purges bid", "declare bid PUNCTUATED ON (auction)"),
     "q20": (

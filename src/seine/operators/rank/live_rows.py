@@ -25,7 +25,7 @@ from seine.rows.delta import FOREVER, Delta, concat_batches, identity_names
 from seine.rows.grouping import group_rows, normalise
 from seine.rows.hashing import hash_columns
 
-BEGUN, ENDS, TAG = "_b", "_e", "c0"
+BEGUN, ENDS, TAG = "_since", "_e", "c0"
 _LIVE = "_n"
 
 

@@ -72,6 +72,8 @@ class SortedRun:
         >>> SortedRun.of(rows, "_k").starts.tolist(), SortedRun.of(rows, "_s").starts.tolist()
         ([2, 1], [1, 2])
         """
+        if not set(INDEX).isdisjoint(batch.schema.names):
+            raise ValueError(f"columns {', '.join(INDEX)} are of the index: a row cannot have them")
         values = batch[by].to_numpy()
         if within:
             order: IntArray | None = _order_within(values, [batch[name].to_numpy() for name in within])
