@@ -167,7 +167,7 @@ OUTSIDE: dict[str, set[str]] = {
     "sqlalchemy": {"catalog", "intake"},  # relations may be tables
     "duckdb": {"bench"},
     "pyflink": {"bench"},
-    "confluent_kafka": {"sinks"},
+    "confluent_kafka": {"sinks", "bench"},
     "psycopg": {"sinks"},
     "fastapi": {"service"},
     "starlette": {"service"},

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import functools
-import shutil
-import socket
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -16,25 +13,10 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from seine.bench.harness import kafka_broker as broker_process
 from tests.support.paths import ROOT
 
 _READY_SECONDS = 60.0
-_PROPERTIES = """\
-process.roles=broker,controller
-node.id=1
-controller.quorum.voters=1@127.0.0.1:{controller}
-listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
-advertised.listeners=PLAINTEXT://127.0.0.1:{port}
-controller.listener.names=CONTROLLER
-listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT
-log.dirs={folder}/data
-offsets.topic.replication.factor=1
-transaction.state.log.replication.factor=1
-transaction.state.log.min.isr=1
-auto.create.topics.enable=false
-message.max.bytes=33554432
-log.retention.ms=-1
-"""
 
 
 @functools.cache
@@ -48,7 +30,24 @@ def _folder() -> Path | None:
 def connector_jars() -> str:
     """The jars that Spark needs to read topics, with commas between them; empty if they cannot be had."""
     folder = _folder()
-    return "" if folder is None else ",".join(sorted(map(str, (folder / "connector").glob("*.jar"))))
+    return "" if folder is None else broker_process.connector_jars(folder)
+
+
+@contextmanager
+def private_broker() -> Iterator[broker_process.BrokerProcess]:
+    """A broker of one process, which can be killed; skips the test where it cannot be had."""
+    jars = _folder()
+    if jars is None:
+        pytest.skip("no Kafka: see scripts/find_kafka")
+    with broker_process.running_broker(jars) as broker:
+        yield broker
+
+
+@contextmanager
+def kafka_servers() -> Iterator[str]:
+    """The address of a broker of one process; skips the test where it cannot be had."""
+    with private_broker() as process:
+        yield process.servers
 
 
 class KafkaBroker:
@@ -113,52 +112,3 @@ def kafka_broker(spark: SparkSession) -> Iterator[KafkaBroker]:
         broker = KafkaBroker(spark, servers)
         yield broker
         broker.close()
-
-
-@contextmanager
-def kafka_servers() -> Iterator[str]:
-    """The address of a broker of one process; skips the test where it cannot be had."""
-    jars = _folder()
-    if jars is None:
-        pytest.skip("no Kafka: see scripts/find_kafka")
-    folder = Path(tempfile.mkdtemp(prefix="seine-kafka-"))
-    port, controller = _free_port(), _free_port()
-    properties = folder / "server.properties"
-    properties.write_text(
-        _PROPERTIES.format(port=port, controller=controller, folder=folder), encoding="utf-8"
-    )
-    java = [_java(), "-Xmx400m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
-    command = [*java, "-cp", f"{jars}/broker/*"]
-    with (folder / "server.txt").open("wb") as log:
-        words = ["kafka.tools.StorageTool", "format", "-t", "c2VpbmUtdGVzdC1icm9rZXI", "-c", str(properties)]
-        subprocess.run([*command, *words], stdout=log, stderr=log, check=True)
-        server = subprocess.Popen([*command, "kafka.Kafka", str(properties)], stdout=log, stderr=log)
-    try:
-        _wait_for(port, server, folder / "server.txt")
-        yield f"127.0.0.1:{port}"
-    finally:
-        server.kill()
-        server.wait()
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _java() -> str:
-    home = subprocess.run([ROOT / "scripts" / "find_java"], capture_output=True, text=True, check=True)
-    return str(Path(home.stdout.split()[-1]) / "bin" / "java")
-
-
-def _wait_for(port: int, server: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + _READY_SECONDS
-    while time.monotonic() < deadline and server.poll() is None:
-        with socket.socket() as probe:
-            probe.settimeout(1.0)
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.1)
-    raise AssertionError(f"the broker did not start: {log.read_text(errors='replace')[-2000:]}")
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

@@ -7,7 +7,8 @@ index;
 - `sharing/`: very many standing queries over money transfers (ARGUS);
 - `safety/`: the check for bounded state, and what purging by punctuations saves and costs (SAFETY);
 - `star/`: joins within a memory limit (STAR);
-- `search/`: keyword search over joinable streams (SKWS).
+- `search/`: keyword search over joinable streams (SKWS);
+- `kafka/`: streams from topics.
 
 What they are made of is below them: `harness/` measures and prints, `workloads/` generates streams and
 queries, `sides/` holds the systems that are compared, each runnable as a process of its own.

@@ -18,6 +18,7 @@ from seine.bench.engine import (
 )
 from seine.bench.harness.side import together
 from seine.bench.harness.table import Table
+from seine.bench.kafka import kafka_page as kafka
 from seine.bench.nexmark import nexmark_page as nexmark
 from seine.bench.safety import safety_page as safety
 from seine.bench.search import search_page
@@ -167,6 +168,13 @@ SUITE = (
         nexmark.main,
         full={"sizes": nexmark.FULL},
         quick={"sizes": nexmark.QUICK},
+    ),
+    Benchmark(
+        "kafka",
+        "Streams from topics of a private Kafka broker of one process.",
+        kafka.main,
+        full={"sizes": kafka.FULL},
+        quick={"sizes": kafka.QUICK},
     ),
 )
 

@@ -29,6 +29,7 @@ NAMES = (
     "search",
     "xscl",
     "nexmark",
+    "kafka",
 )
 _OPTIONS = {
     "sharing": ("only", "resume", "pictures"),
@@ -37,6 +38,7 @@ _OPTIONS = {
     "search": ("only",),
     "xscl": ("only",),
     "nexmark": ("only", "resume"),
+    "kafka": ("only",),
 }
 PARTS = {
     "sharing": ("curves", "gains", "scale", "registration", "alternatives", "jobs", "live"),
@@ -46,6 +48,7 @@ PARTS = {
     ),
     "xscl": ("figures", "feed", "stage-1", "spark", "million", "registration"),
     "nexmark": ("seine", "flink", "spark", "together", "variants"),
+    "kafka": ("cost", "driver", "latency"),
 }
 _ABOUT = """\
 Measure Seine on this machine. Each benchmark prints a Markdown table with a ratio, and one
@@ -66,6 +69,7 @@ line that says what is compared:
     search      keyword search by the operators of SKWS and by ours: its figures, set-up, very many queries
     xscl        XML subscriptions that join documents: the figures of MMQJP, 10 to 1,000,000 queries
     nexmark     Nexmark's queries beside Flink (installed in an environment of its own) and Spark; variants
+    kafka       streams from topics: beside files, beside Spark's own join, and how long a result takes
 """
 _EXAMPLE = """\
 example:
@@ -113,7 +117,7 @@ def command(arguments: argparse.Namespace) -> int:
     if given - set(_OPTIONS.get(arguments.name, ())):
         raise SeineError(
             "--only, --resume and --pictures are for the benchmark 'sharing', --pictures for 'safety' and "
-            "'star' too, --only for 'search', 'xscl' and 'nexmark', --resume for 'nexmark'"
+            "'star' too, --only for 'search', 'xscl', 'kafka' and 'nexmark', --resume for 'nexmark'"
         )
     if arguments.only and arguments.only not in PARTS[arguments.name]:
         hint = f"one of {', '.join(PARTS[arguments.name])}"

@@ -9,6 +9,7 @@ import argparse
 import os
 import sys
 import tempfile
+from collections.abc import Callable
 
 from seine.bench.harness.measure import BatchCost, Mark, mark, pace
 from seine.bench.harness.side import print_cost
@@ -32,13 +33,19 @@ def run_side(arguments: list[str]) -> BatchCost:
     return pace(run_seine(given.script, given.batch_rows, strategy), given.warm)
 
 
-def run_seine(script: str, batch_rows: int, strategy: Strategy | None = None) -> list[Mark]:
-    """Run a script file to its end; returns a mark for the end of each micro-batch."""
+def run_seine(
+    script: str,
+    batch_rows: int,
+    strategy: Strategy | None = None,
+    clocks: Callable[[int, int, int], Mark] = mark,
+) -> list[Mark]:
+    """Run a script file to its end; returns a mark for the end of each micro-batch with rows."""
     marks: list[Mark] = []
 
     def progress(sink: Sink) -> None:
         totals = sink.totals
-        marks.append(mark(totals.batches, totals.input_rows, totals.output_rows))
+        if totals.input_rows > (marks[-1].rows if marks else 0):
+            marks.append(clocks(totals.batches, totals.input_rows, totals.output_rows))
 
     with tempfile.TemporaryDirectory(prefix="seine-bench-") as state:
         options = Options(
@@ -52,7 +59,7 @@ def run_seine(script: str, batch_rows: int, strategy: Strategy | None = None) ->
         run = Run(read_script(script), options)
         run_on_spark(open_session(None, os.path.join(state, "spark.log")), run)
         run.close()
-    return marks[:-1]  # the last entry only says that the input has ended
+    return marks
 
 
 if __name__ == "__main__":

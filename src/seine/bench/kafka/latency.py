@@ -1,0 +1,51 @@
+"""How long a result takes, from the append of a record to a result that can be read."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+from seine.bench.harness.kafka_broker import BrokerProcess
+from seine.bench.harness.side import announce
+from seine.bench.harness.table import Table
+from seine.bench.sides.latencies import LatencyFigures
+from seine.bench.workloads.topic_streams import STREAMS, create_topic
+from seine.errors import RunError
+
+_SEINE = "seine.bench.sides.on_following"
+_SPARK = "seine.bench.sides.on_topics_live"
+
+
+def latencies(
+    broker: BrokerProcess, rates: tuple[int, ...], queries: tuple[int, ...], seconds: int, warm: int
+) -> Table:
+    """Percentiles for each pace, for few and many queries, beside Spark's own join."""
+    table = Table("rows/s", "side", "queries", "p50 s", "p99 s", "results")
+    for rate in rates:
+        for count in queries:
+            figures = _side(broker, _SEINE, rate, seconds, warm, count)
+            table.add(f"{rate:,}", "Seine", f"{count:,}", *_cells(figures))
+        figures = _side(broker, _SPARK, rate, seconds, warm)
+        table.add(f"{rate:,}", "Spark", "1", *_cells(figures))
+    return table
+
+
+def _cells(figures: LatencyFigures) -> tuple[str, str, str]:
+    return f"{figures.median:.2f}", f"{figures.p99:.2f}", f"{figures.results:,}"
+
+
+def _side(
+    broker: BrokerProcess, module: str, rate: int, seconds: int, warm: int, *more: int
+) -> LatencyFigures:
+    """Run a side in a process of its own, on topics of its own."""
+    prefix = "-".join(["live", module.rsplit(".", 1)[1], *map(str, (rate, *more))])
+    announce(f"latency, {rate:,} rows/s: {prefix}")
+    for name in (*STREAMS, "out"):
+        create_topic(broker.servers, f"{prefix}-{name}")
+    words = [broker.servers, prefix, *map(str, (rate, seconds, warm, *more))]
+    done = subprocess.run([sys.executable, "-m", module, *words], capture_output=True, text=True, check=False)
+    if done.returncode:
+        lines = done.stderr.strip().splitlines() or ["no reason given"]
+        raise RunError(f"the side '{prefix}' failed: {lines[-1]}")
+    return LatencyFigures(**json.loads(done.stdout.splitlines()[-1]))

@@ -1,0 +1,56 @@
+"""A side: Spark's own join of two topics into a third, while records are appended: how late are results?"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import threading
+
+from seine.bench.sides.latencies import Latencies, LatencyFigures, print_latencies
+from seine.bench.sides.on_following import SETTLE_SECONDS
+from seine.bench.sides.on_spark import default_session
+from seine.bench.sides.on_topics import joined_topics, to_topic
+from seine.bench.sides.topic_producer import WINDOW_SECONDS, start_producer
+from seine.errors import RunError
+
+
+def run_side(arguments: list[str]) -> LatencyFigures:
+    """Run this side with command-line arguments."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    for name in ("servers", "prefix"):
+        parser.add_argument(name)
+    for name in ("rate", "seconds", "warm"):
+        parser.add_argument(name, type=int)
+    given = parser.parse_args(arguments)
+    spark = default_session()
+    joined = joined_topics(spark, given.servers, given.prefix, WINDOW_SECONDS * 1_000_000)
+    out, latencies, ended = f"{given.prefix}-out", Latencies(given.warm), threading.Event()
+    reader = threading.Thread(target=_read, args=(given.servers, out, latencies, ended))
+    reader.start()
+    with tempfile.TemporaryDirectory(prefix="seine-bench-") as checkpoint:
+        query = to_topic(joined, given.servers, out).option("checkpointLocation", checkpoint).start()
+        producer = start_producer(given.servers, given.prefix, given.rate, given.seconds)
+        producer.wait()
+        ended.wait(SETTLE_SECONDS)
+        if error := query.exception():
+            raise RunError(str(error))
+        query.stop()
+    ended.set()
+    reader.join()
+    return latencies.figures()
+
+
+def _read(servers: str, topic: str, latencies: Latencies, ended: threading.Event) -> None:
+    from confluent_kafka import Consumer
+
+    consumer = Consumer({"bootstrap.servers": servers, "group.id": "reader", "auto.offset.reset": "earliest"})
+    consumer.subscribe([topic])
+    while not ended.is_set():
+        messages = consumer.consume(10_000, 0.05)
+        latencies.take([one.value() for one in messages if one.error() is None], "lsent", "rsent")
+    consumer.close()
+
+
+if __name__ == "__main__":
+    print_latencies(run_side(sys.argv[1:]))
