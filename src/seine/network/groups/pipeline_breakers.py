@@ -200,12 +200,11 @@ class PipelineBreakers:
         self, wanted: WantedGrouping, feeding: AggregateInput, expandable: bool
     ) -> AggregateNode:
         """A node with these groups that has these functions, or can still get them."""
-        for node in self._generations(wanted, feeding, expandable):
-            missing = _missing(wanted, feeding, node)
-            if not missing and (expandable or len(set(wanted.calls)) == len(node.calls)):
-                return node
-            if expandable and self._site.is_new(node.id):
-                return feeding.expanded(node, missing)
+        for node in self._serving(wanted, feeding, expandable):
+            return node
+        for node in self._generations(wanted, feeding, True) if expandable else ():
+            if self._site.is_new(node.id):
+                return feeding.expanded(node, _missing(wanted, feeding, node))
         generations = (number if expandable else -1 - number for number in count())
         free = next(one for one in generations if self._site.find(feeding.identity(one)) is None)
         return feeding.new(wanted.calls, free, feeding.identity(free))
@@ -220,15 +219,27 @@ class PipelineBreakers:
         standing = [
             (node, feeding)
             for feeding in inputs
-            for node in self._generations(wanted, feeding, expandable)
-            if (expandable or len(set(wanted.calls)) == len(node.calls))
-            and not _missing(wanted, feeding, node)
-            and feeding.has_groups(node)
+            for node in self._serving(wanted, feeding, expandable)
+            if feeding.has_groups(node)
         ]
         if not standing:
             raise NotStandingError("an aggregate")
         # Of finer groups at best, else where most others can come, too.
         return max(standing, key=lambda one: (one[0].regroups, len(one[0].calls)))
+
+    def _serving(
+        self, wanted: WantedGrouping, feeding: AggregateInput, expandable: bool
+    ) -> list[AggregateNode]:
+        """The nodes that have these groups and functions already: those with just these, which joins read,
+        and in front of them, for who can pass over changes of others, those with more.
+        """
+        others = self._generations(wanted, feeding, True) if expandable else []
+        staying = [node for node in others if not self._regrouping.is_left(wanted, node)]
+        fixed = self._generations(wanted, feeding, False)
+        return [
+            *(node for node in staying if not _missing(wanted, feeding, node)),
+            *(node for node in fixed if _has_just(wanted, feeding, node)),
+        ]
 
     def _generations(
         self, wanted: WantedGrouping, feeding: AggregateInput, expandable: bool
@@ -429,6 +440,11 @@ class PipelineBreakers:
             node = self._site.insert(replace(breaker, ports=ports), identity)
         tag = self._placer.claim_breaker(node, constants, True)
         return BreakerRows(node, tag, tuple(range(1, len(node.types))))
+
+
+def _has_just(wanted: WantedGrouping, feeding: AggregateInput, node: AggregateNode) -> bool:
+    """Whether a node has the functions that are wanted and no others."""
+    return not _missing(wanted, feeding, node) and len(set(wanted.calls)) == len(node.calls)
 
 
 def _missing(wanted: WantedGrouping, feeding: AggregateInput, node: AggregateNode) -> list[AggregateCall]:

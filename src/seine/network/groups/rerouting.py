@@ -1,4 +1,5 @@
-"""Rerouting: when finer groups have appeared, coarser ones of the same rows are made of them.
+"""Rerouting: when finer groups have appeared, coarser ones of the same rows are made of them; and groups that
+are delivered are those that joins read, where these are the same.
 
 An aggregate that has run is not rerouted at once: finer groups that come later count other tuples, from
 another birth on, and what it would need of the older ones has not been kept; its queries go over to groups of
@@ -14,7 +15,7 @@ Cites: ARGUS 5.3 (rerouting)
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from seine.algebra.plan import Query
 from seine.network.groups.partial_aggregates import finer_of, tag_of_groups
@@ -56,6 +57,20 @@ def abandoned_groups(
         now = finer_of(site, node).id if node.regroups else None
         tag = tag_of_groups(site, node, wanted.shape.constants)
         users = site.users[node_id].keys() if tag is None else site.claimers(tag) & site.users[node_id].keys()
-        if (best.node.id if best else None) != now and users <= fresh.keys():
+        is_finer = (best.node.id if best else None) != now
+        if (is_finer or _joins_read_the_same(site, regrouping, wanted, node)) and users <= fresh.keys():
             left.append((node_id, tag))
     return left
+
+
+def _joins_read_the_same(
+    site: NodeMemo, regrouping: Regrouping, wanted: WantedGrouping, node: AggregateNode
+) -> bool:
+    """Whether a node that joins read has the very same groups and functions: then it is enough for all."""
+    return node.generation >= 0 and any(
+        isinstance(other, AggregateNode)
+        and other.generation < 0
+        and {*other.calls} == {*node.calls}
+        and replace(node, generation=other.generation).signature(site) == other.signature(site)
+        for other, _ in site.family(regrouping.rows(wanted))
+    )

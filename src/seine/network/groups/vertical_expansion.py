@@ -115,6 +115,10 @@ class Regrouping:
         shape = wanted.shape
         return rows_signature(wanted.below.id, shape.shape, shape.others, self._placer.owner)
 
+    def is_left(self, wanted: WantedGrouping, node: AggregateNode) -> bool:
+        """Whether a query is about to leave these groups of a node."""
+        return (node.id, tag_of_groups(self._site, node, wanted.shape.constants)) in self._limits.left
+
     def serving(
         self,
         wanted: WantedGrouping,
