@@ -27,7 +27,6 @@ RULES: tuple[Callable[[Plan], Plan], ...] = (
     merge_branches,
     restrict_subtrahends,
     order_joins,
-    push_selections,  # conditions that turn out to be of one item, as its columns are written out
     prune_columns,
     state_distinct,  # of groups whose functions nobody reads
     simplify_unions,

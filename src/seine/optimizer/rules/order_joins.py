@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from seine.algebra.expressions import Expression, conjunction, shift_columns
+from seine.algebra.expressions import Expression, conjunction, conjuncts, shift_columns
 from seine.algebra.plan import Join, Lookup, Plan, Project, Scan, Select, walk
 from seine.optimizer.block import Block, take_apart
 from seine.optimizer.equalities import connects
@@ -76,8 +76,9 @@ def _is_keyed(conditions: list[Expression], is_left: Callable[[int], bool]) -> b
 
 
 def _join(block: Block, order: list[int]) -> Plan:
-    plan = block.items[order[0]]
-    placed: set[int] = set()
+    of_items = {number: _own_conditions(block, number) for number in order}
+    placed = {condition for conditions in of_items.values() for condition in conditions}
+    plan = _selected(block, order[0], of_items[order[0]])
     for count in range(2, len(order) + 1):
         joined = frozenset(order[:count])
         here = [
@@ -85,8 +86,28 @@ def _join(block: Block, order: list[int]) -> Plan:
         ]
         placed.update(here)
         parts = _renumber(block, order, tuple(block.conditions[number] for number in here))
-        plan = Join(plan, block.items[order[count - 1]], conjunction(list(parts)))
+        last = order[count - 1]
+        plan = Join(plan, _selected(block, last, of_items[last]), conjunction(list(parts)))
     return plan
+
+
+def _own_conditions(block: Block, number: int) -> list[int]:
+    """The conditions of one item alone, but for those of relations, which joins have: some turn out to be so
+    when the columns of a sub-query are written out.
+    """
+    if isinstance(block.items[number], Lookup):
+        return []
+    return [condition for condition, reads in enumerate(block.reads) if reads == {number}]
+
+
+def _selected(block: Block, number: int, conditions: list[int]) -> Plan:
+    """An item, with its own conditions."""
+    item, first = block.items[number], min(block.columns(number), default=0)
+    shifted = [shift_columns(block.conditions[one], lambda index: index - first) for one in conditions]
+    if isinstance(item, Select) and shifted:
+        item, shifted = item.input, [*conjuncts(item.predicate), *shifted]
+    predicate = conjunction(shifted)
+    return item if predicate is None else Select(item, predicate)
 
 
 def _renumber(block: Block, order: list[int], expressions: tuple[Expression, ...]) -> tuple[Expression, ...]:

@@ -234,8 +234,9 @@ def test_a_file_shorter_than_the_checkpoint_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", ["missing/out.jsonl", "."])
 def test_an_output_that_cannot_be_written_is_refused(tmp_path: Path, path: str) -> None:
     made = deployment(tmp_path / "d")
-    with pytest.raises(SeineError, match="cannot write"):
-        Sink(made, str(tmp_path / path), None, {})
+    if path != ".":  # a folder may have a file for each query
+        with pytest.raises(SeineError, match="cannot write"):
+            Sink(made, str(tmp_path / path), None, {})
     with pytest.raises(SeineError, match="cannot write"):
         Sink(made, str(tmp_path / "fine"), str(tmp_path / path), {})
 
