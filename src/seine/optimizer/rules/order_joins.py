@@ -105,7 +105,8 @@ def _selected(block: Block, number: int, conditions: list[int]) -> Plan:
     item, first = block.items[number], min(block.columns(number), default=0)
     shifted = [shift_columns(block.conditions[one], lambda index: index - first) for one in conditions]
     if isinstance(item, Select) and shifted:
-        item, shifted = item.input, [*conjuncts(item.predicate), *shifted]
+        shifted = [*conjuncts(item.predicate), *shifted]
+        item = item.input
     predicate = conjunction(shifted)
     return item if predicate is None else Select(item, predicate)
 
