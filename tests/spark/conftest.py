@@ -24,7 +24,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
 
 @pytest.fixture(scope="session")
-def kafka(spark: SparkSession) -> Iterator[KafkaBroker]:
+def kafka() -> Iterator[KafkaBroker]:
     """One broker for all tests; those that need it are skipped where it cannot be had."""
-    with kafka_broker(spark) as broker:
+    with kafka_broker() as broker:
         yield broker

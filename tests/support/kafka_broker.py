@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import functools
 import subprocess
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
 
 from seine.bench.harness import kafka_broker as broker_process
+from tests.support.kafka_topic import create_topic, delete_topic, send
 from tests.support.paths import ROOT
-
-_READY_SECONDS = 60.0
 
 
 @functools.cache
@@ -51,64 +47,24 @@ def kafka_servers() -> Iterator[str]:
 
 
 class KafkaBroker:
-    """A broker, and its producers and administrator in the JVM of Spark."""
+    """A broker's topics: created, deleted, filled."""
 
-    def __init__(self, spark: SparkSession, servers: str) -> None:
+    def __init__(self, servers: str) -> None:
         self.servers = servers
-        self._jvm: Any = spark._jvm
-        self._admin = self._jvm.org.apache.kafka.clients.admin.AdminClient.create(self._properties())
-
-    def _properties(self, **more: str) -> Any:
-        properties = self._jvm.java.util.Properties()
-        for name, value in {"bootstrap.servers": self.servers, **more}.items():
-            properties.put(name, value)
-        return properties
 
     def create_topic(self, name: str, partitions: int) -> None:
-        """Create a topic, and wait until each of its partitions has a leader."""
-        topic = self._jvm.org.apache.kafka.clients.admin.NewTopic(name, partitions, 1)
-        self._admin.createTopics(self._jvm.java.util.Collections.singleton(topic)).all().get()
-        deadline = time.monotonic() + _READY_SECONDS
-        while not self._is_led(name, partitions):
-            assert time.monotonic() < deadline, f"{name} has partitions without a leader"
-            time.sleep(0.1)
-
-    def _is_led(self, name: str, partitions: int) -> bool:
-        names = self._jvm.java.util.Collections.singletonList(name)
-        known = self._admin.describeTopics(names).allTopicNames().get().get(name).partitions()
-        return known.size() == partitions and all(one.leader() is not None for one in known)
+        create_topic(self.servers, name, partitions)
 
     def delete_topic(self, name: str) -> None:
-        self._admin.deleteTopics(self._jvm.java.util.Collections.singleton(name)).all().get()
+        delete_topic(self.servers, name)
 
-    def send(self, topic: str, records: Sequence[tuple[int, bytes | None]], at: int | None = None) -> None:
-        """Append records, each to its partition; `at` is their time, in milliseconds."""
-        record = self._jvm.org.apache.kafka.clients.producer.ProducerRecord
-        producer = self._producer()
-        sent = [producer.send(record(topic, place, at, None, value, None)) for place, value in records]
-        for one in sent:
-            one.get()  # raises what went wrong
-        producer.close()
-
-    def _producer(self) -> Any:
-        """A producer for one sending: it knows nothing of topics that have changed since."""
-        serializer = "org.apache.kafka.common.serialization.ByteArraySerializer"
-        sending = {
-            "key.serializer": serializer,
-            "value.serializer": serializer,
-            "max.request.size": "33554432",
-            "linger.ms": "5",
-        }
-        return self._jvm.org.apache.kafka.clients.producer.KafkaProducer(self._properties(**sending))
-
-    def close(self) -> None:
-        self._admin.close()
+    def send(self, topic: str, records: Sequence[tuple[int, bytes | None]], at: int = 0) -> None:
+        """Append records, each to its partition; `at` is their time, in milliseconds, else now."""
+        send(self.servers, topic, records, at)
 
 
 @contextmanager
-def kafka_broker(spark: SparkSession) -> Iterator[KafkaBroker]:
+def kafka_broker() -> Iterator[KafkaBroker]:
     """A broker of one process; skips the test where it cannot be had."""
     with kafka_servers() as servers:
-        broker = KafkaBroker(spark, servers)
-        yield broker
-        broker.close()
+        yield KafkaBroker(servers)

@@ -1,13 +1,19 @@
-"""Topics of a test's broker: created, and read as a consumer of committed records sees them."""
+"""Topics of a test's broker: created, filled, and read as a consumer of committed records sees them."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
-from confluent_kafka import Consumer, Message, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
-_SECONDS = 30.0
+_SECONDS = 60.0
+_NOT_YET = (
+    KafkaError.UNKNOWN_TOPIC_OR_PART,
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.LEADER_NOT_AVAILABLE,
+)
 
 
 def create_topic(servers: str, name: str, partitions: int = 1, **settings: str) -> None:
@@ -15,15 +21,42 @@ def create_topic(servers: str, name: str, partitions: int = 1, **settings: str) 
     (made,) = admin.create_topics([NewTopic(name, partitions, 1, config=settings)]).values()
     made.result(_SECONDS)
     deadline = time.monotonic() + _SECONDS
-    while any(one.leader < 0 for one in admin.list_topics(name).topics[name].partitions.values()):
-        assert time.monotonic() < deadline, f"{name} has partitions without a leader"
+    while not _serves(admin, name, partitions):
+        assert time.monotonic() < deadline, f"{name} has partitions that do not answer"
         time.sleep(0.1)
+
+
+def _serves(admin: AdminClient, name: str, partitions: int) -> bool:
+    """Whether the leader of each partition answers: a broker can name it some time before."""
+    ends = {TopicPartition(name, partition): OffsetSpec.latest() for partition in range(partitions)}
+    try:
+        for answer in admin.list_offsets(ends, request_timeout=_SECONDS).values():
+            answer.result(_SECONDS)
+    except KafkaException as error:
+        if not error.args[0].retriable() and error.args[0].code() not in _NOT_YET:
+            raise
+        return False
+    return True
 
 
 def delete_topic(servers: str, name: str) -> None:
     admin = AdminClient({"bootstrap.servers": servers})
     (gone,) = admin.delete_topics([name]).values()
     gone.result(_SECONDS)
+
+
+def send(servers: str, topic: str, records: Sequence[tuple[int, bytes | None]], at: int = 0) -> None:
+    """Append records, each to its partition; `at` is their time, in milliseconds, else now."""
+    faults: list[KafkaError] = []
+
+    def told(fault: KafkaError | None, _: Message) -> None:
+        if fault is not None:
+            faults.append(fault)
+
+    producer = Producer({"bootstrap.servers": servers, "message.max.bytes": 33_554_432, "linger.ms": 5})
+    for partition, value in records:
+        producer.produce(topic, value, partition=partition, timestamp=at, on_delivery=told)
+    assert producer.flush(_SECONDS) == 0 and not faults, f"{topic} was not filled: {faults}"
 
 
 def committed_records(servers: str, topic: str, partitions: int = 1) -> list[Message]:
