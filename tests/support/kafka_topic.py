@@ -9,11 +9,6 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Produ
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
 _SECONDS = 60.0
-_NOT_YET = (
-    KafkaError.UNKNOWN_TOPIC_OR_PART,
-    KafkaError.NOT_LEADER_FOR_PARTITION,
-    KafkaError.LEADER_NOT_AVAILABLE,
-)
 
 
 def create_topic(servers: str, name: str, partitions: int = 1, **settings: str) -> None:
@@ -21,22 +16,20 @@ def create_topic(servers: str, name: str, partitions: int = 1, **settings: str) 
     (made,) = admin.create_topics([NewTopic(name, partitions, 1, config=settings)]).values()
     made.result(_SECONDS)
     deadline = time.monotonic() + _SECONDS
-    while not _serves(admin, name, partitions):
-        assert time.monotonic() < deadline, f"{name} has partitions that do not answer"
+    while (fault := _fault(admin, name, partitions)) is not None:
+        assert time.monotonic() < deadline, f"{name} has partitions that do not answer: {fault}"
         time.sleep(0.1)
 
 
-def _serves(admin: AdminClient, name: str, partitions: int) -> bool:
-    """Whether the leader of each partition answers: a broker can name it some time before."""
+def _fault(admin: AdminClient, name: str, partitions: int) -> KafkaException | None:
+    """Why a partition does not answer yet: a broker can name its leader some time before it does."""
     ends = {TopicPartition(name, partition): OffsetSpec.latest() for partition in range(partitions)}
     try:
         for answer in admin.list_offsets(ends, request_timeout=_SECONDS).values():
             answer.result(_SECONDS)
-    except KafkaException as error:
-        if not error.args[0].retriable() and error.args[0].code() not in _NOT_YET:
-            raise
-        return False
-    return True
+    except KafkaException as fault:
+        return fault
+    return None
 
 
 def delete_topic(servers: str, name: str) -> None:
