@@ -21,7 +21,10 @@ _tasks = 0  # since memory was looked at
 
 @contextmanager
 def rare_collections(wanted: bool = True) -> Iterator[None]:
-    """Let garbage be looked for among the young, and hardly ever among objects that all stay."""
+    """Let garbage be looked for among the young, and hardly ever among objects that all stay.
+
+    What was made meanwhile is set aside in the end, so that no later collection looks through it.
+    """
     usual = gc.get_threshold()
     if wanted:
         gc.set_threshold(*_THRESHOLDS)
@@ -29,6 +32,8 @@ def rare_collections(wanted: bool = True) -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*usual)
+    if wanted:
+        set_aside()
 
 
 def set_aside() -> None:

@@ -29,7 +29,7 @@ from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.network.stream_components import stream_components
 from seine.operators.state.work_budget import WorkBudget
 from seine.optimizer.estimates import Estimates
-from seine.rare_collections import rare_collections, set_aside
+from seine.rare_collections import rare_collections
 from seine.runtime.driver import Driver
 from seine.runtime.folder.changing_relations import ChangingRelations
 from seine.runtime.folder.deployment import Deployment
@@ -86,8 +86,6 @@ class Run:
         many = len(script.declarations.queries) >= _MANY_QUERIES
         with rare_collections(many):
             self._open(script, options)
-        if many:
-            set_aside()
 
     def _open(self, script: Script, options: Options) -> None:
         refuse_unsafe(script)

@@ -1,7 +1,6 @@
 """Runs the conformance kit where it lies beside the repository: plainly, and cut into small batches.
 
-Areas that start Spark often are run by one process that stays, on one Spark; the others, and small batches,
-by a process for each command.
+All areas are run by one process that stays, on one Spark; small batches by a process for each command.
 """
 
 from __future__ import annotations
@@ -36,14 +35,9 @@ def warm_seine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield command
 
 
-@pytest.mark.parametrize("area", ["relational", "safety", "sharing"])
-def test_cases_by_one_process(area: str, warm_seine: str) -> None:
+@pytest.mark.parametrize("area", ["relational", "safety", "sharing", "keyword", "xscl", "star"])
+def test_cases(area: str, warm_seine: str) -> None:
     _check(area, warm_seine)
-
-
-@pytest.mark.parametrize("area", ["keyword", "xscl", "star"])
-def test_cases(area: str) -> None:
-    _check(area, SEINE)
 
 
 @pytest.mark.small_batches

@@ -128,7 +128,7 @@ def edit_of_drop(view: ServiceView, key: str) -> Edit:
     _refuse_if_read(view, key, "drop")
     _refuse_if_delivered(view, key)
     declared = view.declared.copy()
-    del declared.queries[key]
+    declared.remove_query(key)
     return Edit(declared, go=frozenset([key]))
 
 

@@ -47,7 +47,8 @@ def restore(
     declared = Declarations(catalog.streams(), catalog.relations(), catalog.edges())
     graphs = SchemaGraphs(declared.tables, declared.edges)
     registered = {query.name.lower(): _registered(query, network, graphs) for query in catalog.queries()}
-    declared.queries.update((key, one.query) for key, one in registered.items())
+    for key, one in registered.items():
+        declared.add_query(key, one.query)
     declared.views.update(convert(catalog.setting("views", {}), dict[str, ViewDef]))
     sinks = {one.definition.name.lower(): one for one in catalog.sinks()}
     declared.sinks.update((key, one.definition) for key, one in sinks.items())

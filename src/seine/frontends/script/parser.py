@@ -9,8 +9,6 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-from seine.algebra.definitions import StreamDef
-from seine.algebra.document_plan import publication
 from seine.algebra.plan import Query, tables_needed
 from seine.algebra.schema_graphs import SchemaGraphs
 from seine.algebra.view_definition import ViewDef
@@ -69,7 +67,6 @@ class _StatementReader:
         self.known = known.queries
         self.declared = known.copy()
         self.registered: dict[str, Registration] = {}  # of this script
-        self.published: dict[str, StreamDef] = dict(known.published)
         self.dropped: dict[str, Query] = {}
         self.new_sinks: dict[str, Position] = {}
         self._forget_tables()
@@ -149,7 +146,7 @@ class _StatementReader:
         """The cache of plan templates."""
         if self._templates is None:
             self._templates = PlanTemplates(
-                {**self.declared.tables, **self.published, **_in_scope(self.declared.views)}
+                {**self.declared.tables, **self.declared.published, **_in_scope(self.declared.views)}
             )
         return self._templates
 
@@ -157,7 +154,7 @@ class _StatementReader:
     def blocks(self) -> KnownBlocks:
         """The memo of blocks of XSCL queries."""
         if self._blocks is None:
-            self._blocks = KnownBlocks({**self.published, **self.declared.streams})
+            self._blocks = KnownBlocks({**self.declared.published, **self.declared.streams})
         return self._blocks
 
     @cached_property
@@ -177,7 +174,7 @@ class _StatementReader:
                 at=name,
                 kind=TakenError,
             )
-        if name.key in self.published:
+        if name.key in self.declared.published:
             raise self.cursor.error(
                 f"a query publishes {name.written} already", "choose another name", at=name
             )
@@ -196,14 +193,12 @@ class _StatementReader:
         self._refuse_if_delivered(name)
         self._forget_query(name, key)
         registration = read_query(
-            self.cursor, name, self.declared, self.published, self.templates, self.blocks
+            self.cursor, name, self.declared, self.declared.published, self.templates, self.blocks
         )
         self.registered[key] = registration
         if registration.query is not None:
-            self.declared.queries[key] = registration.query
-            stream = publication(registration.query)
-            if stream is not None:
-                self.published[stream.name] = stream
+            published = self.declared.add_query(key, registration.query)
+            if published is not None:
                 self._forget_tables()
 
     def _create_join(self) -> None:
@@ -263,13 +258,12 @@ class _StatementReader:
 
     def _forget_query(self, name: Name, key: str) -> None:
         """Take out a query, unless what it publishes is read; so no query can come to read its own output."""
-        query = self.declared.queries.pop(key, None)
+        query = self.declared.queries.get(key)
         if query is None:
             return
-        stream = publication(query)
+        stream = self.declared.remove_query(key)
         if stream is not None:
             self._refuse_if_used(name, stream.name)
-            del self.published[stream.name]
             self._forget_tables()
         if self.known.get(key) is query:
             self.dropped[key] = query

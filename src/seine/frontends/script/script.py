@@ -15,7 +15,10 @@ from seine.errors import Position
 
 @dataclass
 class Declarations:
-    """All declarations by folded name (queries and sinks by lower-case name); join edges in their order."""
+    """All declarations by folded name (queries and sinks by lower-case name); join edges in their order.
+
+    `published` has the streams that queries publish, by name: `add_query` and `remove_query` keep it true.
+    """
 
     streams: dict[str, StreamDef] = field(default_factory=dict)
     relations: dict[str, RelationDef] = field(default_factory=dict)
@@ -23,23 +26,33 @@ class Declarations:
     queries: dict[str, Query] = field(default_factory=dict)
     sinks: dict[str, SinkDef] = field(default_factory=dict)
     views: dict[str, ViewDef] = field(default_factory=dict)
+    published: dict[str, StreamDef] = field(default_factory=dict)
 
     def copy(self) -> Declarations:
         """A copy that can be changed independently."""
         tables = dict(self.streams), dict(self.relations)
         queries, sinks, views = dict(self.queries), dict(self.sinks), dict(self.views)
-        return Declarations(*tables, list(self.edges), queries, sinks, views)
+        return Declarations(*tables, list(self.edges), queries, sinks, views, dict(self.published))
+
+    def add_query(self, key: str, query: Query) -> StreamDef | None:
+        """Add a query; the stream that it publishes."""
+        self.queries[key] = query
+        stream = publication(query)
+        if stream is not None:
+            self.published[stream.name] = stream
+        return stream
+
+    def remove_query(self, key: str) -> StreamDef | None:
+        """Take out a query; the stream that it published."""
+        stream = publication(self.queries.pop(key))
+        if stream is not None:
+            del self.published[stream.name]
+        return stream
 
     @property
     def tables(self) -> Mapping[str, StreamDef | RelationDef]:
         """Streams and relations by name."""
         return {**self.streams, **self.relations}
-
-    @property
-    def published(self) -> Mapping[str, StreamDef]:
-        """The streams that queries publish, by name."""
-        streams = map(publication, self.queries.values())
-        return {stream.name: stream for stream in streams if stream is not None}
 
     @property
     def paths(self) -> list[str]:
