@@ -5,19 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import math
 import os
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
-
-from msgspec.structs import replace
+from typing import TYPE_CHECKING, Any
 
 from seine.algebra.serialise import relation_to_json, stream_to_json
 from seine.errors import SeineError
 from seine.frontends.script.script import Declarations, Script
-from seine.graph.state_place import Holding, StatePlace
 from seine.intake.alignment import NO_LEAD, Lead
 from seine.intake.intake import Intake
 from seine.intake.paced_intake import PacedIntake
@@ -40,13 +36,17 @@ from seine.runtime.folder.settings import new_settings
 from seine.runtime.option_secrets import OptionSecrets
 from seine.runtime.output.outlets import Folder
 from seine.runtime.output.overwriting import refuse_overwriting
-from seine.runtime.output.run_statistics import NetworkSize, QueryStatistics, RowsHeld, RunStatistics
+from seine.runtime.output.query_figures import QueryFigures
+from seine.runtime.output.run_statistics import RunStatistics
 from seine.runtime.output.sink import Sink
-from seine.runtime.output.totals import exact_share
 from seine.runtime.source_samples import source_estimates
 from seine.runtime.spark_reading import SparkReading
 from seine.safety.verdict import refuse_unsafe
 from seine.scratch_folder import scratch_folder
+
+if TYPE_CHECKING:  # a script without sinks need not wait for the clients of their targets
+    from seine.sinks.run_sinks import RunSinks
+    from seine.sinks.sink_threads import SinkStatus
 
 _logger = logging.getLogger(__name__)
 _MANY_QUERIES = 1_000  # from which on garbage collections are worth avoiding while they are placed
@@ -67,10 +67,11 @@ class Options:
     lead: Lead = NO_LEAD
     depth: int = 0  # 0: as deep as the script needs
     sharing: Strategy = CONFIGURATIONS["all"]
-    options_file: str | None = None  # where the secrets of sources are
+    options_file: str | None = None  # where the secrets of sources and sinks are
     sample: int = MOST_SAMPLED  # rows of each source that a plan is chosen by; 0: none
     estimates: Estimates | None = None  # instead of samples, if anybody has looked at the streams
     deliver: Callable[[dict[str, Any]], None] | None = None  # gets each record, instead of `out`
+    to_sinks: bool = True  # whether sinks deliver; what only tries a script out leaves targets alone
     notice: Callable[[str], None] = field(default=lambda text: None)  # hears of truncated input
     progress: Callable[[Sink], None] = field(default=lambda sink: None)
 
@@ -90,9 +91,12 @@ class Run:
     def _open(self, script: Script, options: Options) -> None:
         refuse_unsafe(script)
         _refuse_histories(script)
-        _refuse_sinks(script)
         declarations = script.declarations
-        self.reading = _reading(declarations, options)
+        secrets = OptionSecrets.read(options.options_file)
+        to_sinks = bool(declarations.sinks) and options.to_sinks
+        if to_sinks:
+            _check_sinks(declarations, options, secrets)
+        self.reading = _reading(declarations, options, secrets)
         out = options.out if isinstance(options.out, str) else None
         refuse_overwriting([out, options.dead_letter], declarations.paths)
         resumed = _resumed(declarations, options)
@@ -126,15 +130,11 @@ class Run:
             )
 
         limits = {query.name: limit_of(query) for query in declarations.queries.values()}
-        self.sink = Sink(self.deployment, options.out or options.deliver, options.dead_letter, limits)
-        self._joins = _joins_of(self.network)
-        self._important = self.network.important()
-        self._places = {query: self.network.state_places(query) for query in self._joins}
-        by_stream = (holding for places in self._places.values() for holding in places.values())
-        self._punctuated = _punctuated(self.network)
-        self._grouped = _grouped(self.network)
-        named = (self._joins, self._punctuated, self._grouped)
-        holdings = frozenset([*by_stream, *(places for one in named for places in one.values())])
+        log = self.deployment.result_log if to_sinks else None
+        self.sink = Sink(
+            self.deployment, options.out or options.deliver, options.dead_letter, limits, log=log
+        )
+        self._figures = QueryFigures(self.network)
         self._options = options
         self._refused_before = self.sink.totals.dead_letters
         self.driver = Driver(
@@ -142,11 +142,12 @@ class Run:
             open_intake,
             options.follow,
             self.sink,
-            lambda _: holdings,
+            lambda _: self._figures.holdings,
             self._committed,
             self._quarantine,
         )
         self._withhold(self.failures.queries)  # the last process may have ended before it did
+        self._sinks = self._open_sinks(declarations, secrets) if to_sinks else None
         _logger.info(
             "run opened",
             extra={
@@ -180,6 +181,13 @@ class Run:
         streams = declarations.streams.values()
         return ChangingRelations(self.network, versions, streams, relations, current, options.notice)
 
+    def _open_sinks(self, declarations: Declarations, secrets: OptionSecrets) -> RunSinks:
+        from seine.sinks.run_sinks import RunSinks
+
+        lasting = self._options.checkpoint is not None
+        sinks, queries = declarations.sinks, declarations.queries
+        return RunSinks(self.deployment, sinks, queries, self.sink.index, secrets, lasting=lasting)
+
     def _quarantine(self, failures: Mapping[str, Failure]) -> None:
         """Let queries fail: no entry from now on counts for them, nor those that wait."""
         self.failures.add(failures)
@@ -198,10 +206,23 @@ class Run:
                 f"lines were refused and dropped, {self._refused_before} so far ({sink.last_refusal}); "
                 "a dead-letter file would keep them"
             )
+        if self._sinks is not None:
+            self._sinks.wake()
         self._options.progress(sink)
+
+    def drain(self) -> None:
+        """Wait until the sinks have delivered what is committed; when stopped, only for a moment."""
+        if self._sinks is not None:
+            self._sinks.finish(lambda: self.driver.stopped, self._options.notice)
+
+    def sinks(self) -> list[SinkStatus]:
+        """What the sinks are doing."""
+        return [] if self._sinks is None else self._sinks.states()
 
     def close(self) -> None:
         self.driver.close()
+        if self._sinks is not None:
+            self._sinks.close()
         self.sink.close()
         self.deployment.remove_cache()
         if self._temporary:
@@ -219,58 +240,13 @@ class Run:
 
     def statistics(self, elapsed: float) -> RunStatistics:
         """What the run has come to after so many seconds."""
-        totals = self.sink.totals
-        joins = sum(node.is_join for node in self.network.nodes.values())
-        return RunStatistics(
-            totals.input_rows,
-            totals.output_rows,
-            totals.dead_letters,
-            totals.batches,
-            round(elapsed, 3),
-            NetworkSize(len(self.network.nodes), joins, len(self.network.queries)),
-            RowsHeld(totals.state_peak, sum(totals.state_rows.values())),
-            RowsHeld(totals.punctuation_peak, sum(totals.punctuation_rows.values())),
-            RowsHeld(totals.group_peak, sum(totals.group_rows.values())),
-            {query: self._query_statistics(query) for query in self.network.queries},
-        )
-
-    def _query_statistics(self, query: str) -> QueryStatistics:
-        totals, joins = self.sink.totals, self._joins.get(query, ())
-        punctuated, grouped = self._punctuated.get(query, ()), self._grouped.get(query, ())
-        limited = self.network.limited_node(query)
-        account = None if limited is None else totals.memory.get(limited)
-        statistics = QueryStatistics(
-            totals.outputs.get(query, 0),
-            self._importance(query),
-            0,
-            totals.held_peak.get(joins, 0),
-            totals.held.get(joins, 0),
-            {
-                ", ".join(streams): RowsHeld(totals.held_peak.get(holding, 0), totals.held.get(holding, 0))
-                for streams, holding in self._places.get(query, {}).items()
-            },
-            RowsHeld(totals.held_peak.get(punctuated, 0), totals.held.get(punctuated, 0)),
-            RowsHeld(totals.held_peak.get(grouped, 0), totals.held.get(grouped, 0)),
-        )
-        if (failure := self.failures.queries.get(query)) is not None:
-            statistics = replace(statistics, failed=failure.reason)
-        if account is None:
-            return statistics
-        share = exact_share([account])
-        return replace(statistics, shed=account.shed, state_rows_peak=account.peak, exact_share=share)
-
-    def _importance(self, query: str) -> float | None:
-        """The sum over all records; none where they have none, or were cut at a limit."""
-        if query not in self._important or query in self.sink.totals.cut:
-            return None
-        total = self.sink.totals.importance.get(query, 0.0)
-        return total if math.isfinite(total) else None
+        sinks = None if self._sinks is None else self._sinks.statistics()
+        return self._figures.statistics(self.sink.totals, self.failures.queries, elapsed, sinks)
 
 
-def _reading(declarations: Declarations, options: Options) -> SparkReading:
+def _reading(declarations: Declarations, options: Options, secrets: OptionSecrets) -> SparkReading:
     """What Spark has to read; refuses what needs a secret that is nowhere."""
     streams = [stream for stream in declarations.streams.values() if stream.reader is not None]
-    secrets = OptionSecrets.read(options.options_file)
     secrets.check(streams)
     branches = tuple(SourceBranch(stream.name) for stream in streams)
     return SparkReading(streams, secrets, options.batch_rows, branches)
@@ -321,18 +297,21 @@ def _fingerprint(declarations: Declarations, sharing: Strategy) -> str:
         "queries": [[q.name, q.text, repr(q.options)] for q in declarations.queries.values()],
         "sharing": repr(sharing),
     }
+    if declarations.sinks:
+        form["sinks"] = [repr(sink) for sink in declarations.sinks.values()]
     if (functions := registered_functions()) != KeptFunctions():
         form["functions"] = repr(functions)
     return hashlib.sha256(json.dumps(form, sort_keys=True).encode()).hexdigest()
 
 
-def _refuse_sinks(script: Script) -> None:
-    """Refuse sinks: a run has one output, and no results that a sink could read by position."""
-    for sink in script.declarations.sinks.values():
-        hint = "seine serve FOLDER, then seine register SCRIPT"
-        raise SeineError(
-            f"sink {sink.name} needs a service: a run writes its results to one place", hint=hint
-        )
+def _check_sinks(declarations: Declarations, options: Options, secrets: OptionSecrets) -> None:
+    """Refuse sinks that could never deliver."""
+    from seine.sinks.run_sinks import STARTS_OVER, refuse_unfit_in_run
+
+    read = declarations.queries, declarations.paths
+    refuse_unfit_in_run(declarations.sinks, *read, options.checkpoint, secrets)
+    if options.checkpoint is None:
+        options.notice(f"without a checkpoint, {STARTS_OVER}")
 
 
 def _refuse_histories(script: Script) -> None:
@@ -344,33 +323,3 @@ def _refuse_histories(script: Script) -> None:
                 hint="leave it out: in a run every query is fed from the beginning",
                 where=script.positions.get(key),
             )
-
-
-def _punctuated(network: Network) -> dict[str, Holding]:
-    """The nodes of each query that hold punctuations."""
-    places: dict[str, list[StatePlace]] = {}
-    for node in sorted(network.nodes.values(), key=lambda node: node.id):
-        if any(network.nodes[port.node].is_punctuation for port in node.ports):
-            for query in network.users(node.id):
-                places.setdefault(query, []).append(StatePlace(node.id, punctuations=True))
-    return {query: tuple(held) for query, held in places.items()}
-
-
-def _grouped(network: Network) -> dict[str, Holding]:
-    """The nodes of each query that may hold groups."""
-    places: dict[str, list[StatePlace]] = {}
-    for node in sorted(network.nodes.values(), key=lambda node: node.id):
-        if node.stateful and not node.is_join:
-            for query in network.users(node.id):
-                places.setdefault(query, []).append(StatePlace(node.id, groups=True))
-    return {query: tuple(held) for query, held in places.items()}
-
-
-def _joins_of(network: Network) -> dict[str, Holding]:
-    """The joins of each query that has any."""
-    joins: dict[str, list[StatePlace]] = {}
-    for node in sorted(network.nodes.values(), key=lambda node: node.id):
-        if node.is_join:
-            for query in network.users(node.id):
-                joins.setdefault(query, []).append(StatePlace(node.id))
-    return {query: tuple(places) for query, places in joins.items()}

@@ -61,8 +61,8 @@ def collect(script: Script, options: Options) -> LocalResult:
 
 @contextmanager
 def carried_here(script: Script, options: Options) -> Iterator[Run]:
-    """A run that this process has carried to its end, open for questions."""
-    run = Run(script, options)
+    """A run that this process has carried to its end, open for questions; its sinks get nothing."""
+    run = Run(script, replace(options, to_sinks=False))
     try:
         if run.reading.streams:
             raise SeineError(f"stream {run.reading.streams[0].name} is read by Spark, which is not here")

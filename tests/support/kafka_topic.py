@@ -42,13 +42,13 @@ def send(servers: str, topic: str, records: Sequence[tuple[int, bytes | None]], 
     """Append records, each to its partition; `at` is their time, in milliseconds, else now."""
     faults: list[KafkaError] = []
 
-    def told(fault: KafkaError | None, _: Message) -> None:
+    def note(fault: KafkaError | None, _: Message) -> None:
         if fault is not None:
             faults.append(fault)
 
     producer = Producer({"bootstrap.servers": servers, "message.max.bytes": 33_554_432, "linger.ms": 5})
     for partition, value in records:
-        producer.produce(topic, value, partition=partition, timestamp=at, on_delivery=told)
+        producer.produce(topic, value, partition=partition, timestamp=at, on_delivery=note)
     assert producer.flush(_SECONDS) == 0 and not faults, f"{topic} was not filled: {faults}"
 
 

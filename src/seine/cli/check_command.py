@@ -12,6 +12,7 @@ from seine.algebra.plan import Query, walk
 from seine.algebra.search_plan import Search
 from seine.cli.udf_option import add_udf
 from seine.errors import ScriptError, SeineError, printable
+from seine.frontends.script.script import Declarations
 from seine.frontends.script.script_file import read_script
 from seine.network.network import build_network
 from seine.network.plan.running_plan import MOST_TABLES
@@ -36,6 +37,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def command(arguments: argparse.Namespace) -> int:
     script = read_script(arguments.script)
+    if script.declarations.sinks:
+        _check_sinks(script.declarations)
     judged = [(_judged(query), query, position) for query, position in script.queries]
     network = build_network(query for _, query, _ in judged if _is_planned(query))
     if arguments.json:
@@ -49,6 +52,14 @@ def command(arguments: argparse.Namespace) -> int:
     for one, position in refused:
         print(ScriptError(one.reason, hint=one.hint, where=position).render(), file=sys.stderr)
     return 1 if refused else 0
+
+
+def _check_sinks(declarations: Declarations) -> None:
+    """Refuse sinks that could never deliver, as a run would."""
+    from seine.sinks.sink_checks import refuse_unfit  # with the clients of targets, which take time to load
+
+    for sink in declarations.sinks.values():
+        refuse_unfit(sink, declarations.queries, declarations.paths)
 
 
 def _judged(query: Query) -> Verdict:

@@ -194,6 +194,7 @@ def _carried(run: Run, options: Options, arguments: argparse.Namespace) -> Itera
         with StopSignals(run.driver.stop) as signals, _spark_log(arguments.log) as log:
             if not run.driver.finished:
                 host(run, arguments.master, log, signals, MOST_RESTARTS, options.notice)
+            run.drain()
         if signals.requested and not run.driver.finished and not options.follow:
             more = "it goes on from there with the same --checkpoint" if options.checkpoint else _UNFINISHED
             options.notice(f"stopped before the end of the input; {more}")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import time
+from typing import TYPE_CHECKING
 
 from seine.cli.hosting import (
     add_budget,
@@ -29,12 +31,15 @@ from seine.frontends.script.script_file import read_script
 from seine.run import Options
 from seine.runtime.output.overwriting import refuse_overwriting
 
+if TYPE_CHECKING:
+    from seine.sinks.sink_threads import SinkStatus
+
 _ABOUT = "Run a script to the end of its sources (or for ever, with --follow)."
 _EXAMPLE = """\
 example:
     seine run alerts.sql --out alerts.jsonl --dead-letter bad.jsonl --checkpoint state/
 
-A run with --checkpoint that was stopped goes on where it was, and repeats nothing in --out.
+A run with --checkpoint that was stopped goes on where it was, and repeats nothing in --out or in sinks.
 A query that raises or goes over a budget fails; the others finish, and the exit status is 3.
 """
 
@@ -108,7 +113,18 @@ def command(arguments: argparse.Namespace) -> int:
             failed = dict(run.failures.queries)
             for query, failure in failed.items():
                 progress.tell(f"query {query} failed: {failure.reason}")
+            undelivered = [one for one in run.sinks() if one.undelivered]
+            for one in undelivered:
+                progress.tell(_given_up(one, arguments.checkpoint))
     if arguments.stats:
         with open(arguments.stats, "w", encoding="utf-8") as file:
             json.dump(statistics.document(), file, indent=1)
-    return RunError.exit_status if failed else 0
+    return RunError.exit_status if failed or undelivered else 0
+
+
+def _given_up(status: SinkStatus, checkpoint: str | None) -> str:
+    """What is told of a sink whose target did not take some records."""
+    kept = "a run with --checkpoint keeps them"
+    if checkpoint is not None:
+        kept = f"they are in '{os.path.join(checkpoint, 'undelivered', status.sink.identity)}'"
+    return f"sink {status.sink.definition.name} gave up {status.undelivered} records; {kept}"

@@ -24,7 +24,8 @@ example:
     seine try alerts.sql --watch      again whenever the script or a file that it reads is saved
 
 It does what seine run does, by the same tasks, without Spark: nothing is kept, nothing runs in parallel,
-and what only Spark reads (USING ...) is refused. For large files, or to go on after a crash: seine run.
+sinks get nothing, and what only Spark reads (USING ...) is refused. For large files, for sinks, or to go on
+after a crash: seine run.
 """
 
 
@@ -83,6 +84,8 @@ def _tried(arguments: argparse.Namespace, files: WatchedFiles) -> int:
         sample=arguments.sample,
         notice=_tell,
     )
+    for sink in script.declarations.sinks.values():
+        _tell(f"sink {sink.name} gets nothing from seine try")
     with carried_here(script, options) as run:
         totals, failures = run.sink.totals, dict(run.failures.queries)
     for query, failure in failures.items():

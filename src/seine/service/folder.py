@@ -21,6 +21,7 @@ from typing import Any
 from seine.errors import SeineError
 from seine.runtime.folder.durable import write_whole
 from seine.runtime.folder.settings import read_record
+from seine.runtime.output.overwriting import refuse_inside
 
 
 class ServiceFolder:
@@ -44,11 +45,7 @@ class ServiceFolder:
 
     def refuse_inside(self, source: str) -> None:
         """Refuse a source that is a file of the service's: each entry would make more of it to read."""
-        inside = os.path.realpath(self.path)
-        if "\0" not in source and os.path.commonpath([inside, os.path.realpath(source)]) == inside:
-            raise SeineError(
-                f"'{source}' lies in the folder of the service", hint="keep what is read elsewhere"
-            )
+        refuse_inside(self.path, source, "the service")
 
     def lock(self) -> FolderLock:
         """Take the folder for this process, making it if it is not there."""

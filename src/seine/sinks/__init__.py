@@ -1,1 +1,1 @@
-"""Sinks: the records of queries, brought to places outside of a service, each sink at its own pace."""
+"""Sinks: the records of queries, brought to places outside, each sink at its own pace."""

@@ -1,4 +1,4 @@
-"""All sinks of a service: each has a thread, a position and a target of its own."""
+"""All sinks of a service or a run: each has a thread, a position and a target of its own."""
 
 from __future__ import annotations
 
@@ -73,6 +73,10 @@ class SinkThreads:
     def states(self) -> list[SinkStatus]:
         """What each sink is doing, in the order of their creation."""
         return [_status(thread) for thread in [*self._threads.values()]]
+
+    def behind(self) -> list[SinkThread]:
+        """Those that have not delivered all that is committed."""
+        return [thread for thread in self._threads.values() if thread.lag]
 
     def close(self) -> None:
         """End all threads."""

@@ -100,6 +100,7 @@ class Running:
     def _carry(self, registered: tuple[type[UserAggregate], ...]) -> None:
         try:
             run_on_spark(self._spark, self._run, registered, frames=self._frames)
+            self._run.drain()
             for query, failure in self._run.failures.queries.items():
                 self._error = self._error or RunError(f"query {query} failed: {failure.reason}")
         except BaseException as error:  # whoever waits gets it

@@ -11,9 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from seine.errors import SeineError
-from seine.frontends.script.parser import parse_script
-from seine.run import Options, Run
-from tests.support.service_rig import STREAM, Rig, rig_of_two_streams
+from tests.support.service_rig import Rig, rig_of_two_streams
 from tests.support.sink_rig import folder_lines, wait_for
 
 QUERY = "CREATE QUERY q AS SELECT a, ts FROM s WHERE a > 1; "
@@ -148,13 +146,6 @@ def test_what_is_not_there_is_refused(rig: Rig, text: str, reason: str) -> None:
         rig.register(text)
 
     assert rig.service.sinks() == []
-
-
-def test_a_run_has_no_sinks(tmp_path: Path) -> None:
-    text = STREAM + QUERY + "CREATE SINK out FROM q INTO 'alerts';"
-    script = parse_script(text, file="x.sql", folder=str(tmp_path))
-    with pytest.raises(SeineError, match="sink out needs a service"):
-        Run(script, Options())
 
 
 def test_a_damaged_position_is_the_trouble_of_that_sink_alone(rig: Rig) -> None:

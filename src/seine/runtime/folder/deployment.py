@@ -9,6 +9,9 @@
     topics.json            the ids of the topics that are read
     retained/              rows of entries that are done, for queries that begin with history
     result_index/          where in the results each query's records are; derived, see result_index.py
+    results.jsonl          the results that the sinks of a run read; a service has them beside this folder
+    sinks/, sinks.json     how far the sinks of a run have come, and who they are
+    undelivered/           by sink of a run, the records that a webhook did not take
     spark/                 Spark's own checkpoint
     faults/<entry>/        what tasks met that failed because of a query; see faults.py
     functions/             users' functions, for every process that works here; see kept_functions.py
@@ -108,6 +111,26 @@ class Deployment:
     @property
     def result_index(self) -> str:
         return self._path("result_index")
+
+    @property
+    def result_log(self) -> str:
+        """The results that the sinks of a run read."""
+        return self._path("results.jsonl")
+
+    @property
+    def sinks(self) -> str:
+        """How far each sink of a run has come."""
+        return self._path("sinks")
+
+    @property
+    def sink_identities(self) -> str:
+        """Who the sinks of a run are, to their targets."""
+        return self._path("sinks.json")
+
+    @property
+    def undelivered(self) -> str:
+        """What a webhook of a run did not take."""
+        return self._path("undelivered")
 
     @property
     def spark(self) -> str:

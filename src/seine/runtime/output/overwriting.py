@@ -26,6 +26,13 @@ def refuse_overwriting(outputs: Iterable[str | None], inputs: Iterable[str]) -> 
                 )
 
 
+def refuse_inside(folder: str, path: str, whose: str = "the run") -> None:
+    """Refuse a path in the folder where state is kept: nobody else may read or write there."""
+    inside = os.path.realpath(folder)
+    if "\0" not in path and os.path.commonpath([inside, os.path.realpath(path)]) == inside:
+        raise SeineError(f"'{path}' lies in the folder of {whose}", hint="name a folder elsewhere")
+
+
 def _reads(path: str, output: str) -> bool:
     if "\0" in path:
         return False  # no file has such a name

@@ -43,8 +43,15 @@ class QueryStatistics(Struct, frozen=True):
     failed: str | UnsetType = UNSET
 
 
+class SinkStatistics(Struct, frozen=True):
+    """The records that a sink has delivered, and those that it gave up."""
+
+    records: int
+    undelivered: int
+
+
 class RunStatistics(Struct, frozen=True):
-    """What a whole run has read, delivered and held."""
+    """What a whole run has read, delivered and held; `sinks` only if it has any."""
 
     input_rows: int
     output_rows: int
@@ -56,6 +63,7 @@ class RunStatistics(Struct, frozen=True):
     punctuations: RowsHeld
     groups: RowsHeld
     queries: dict[str, QueryStatistics]
+    sinks: dict[str, SinkStatistics] | UnsetType = UNSET
 
     def document(self) -> dict[str, Any]:
         """As JSON values."""

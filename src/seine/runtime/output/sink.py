@@ -45,8 +45,12 @@ class Sink:
         limits: Mapping[str, int],
         *,
         indexed: bool = False,
+        log: str | None = None,
     ) -> None:
-        """`indexed` results, which must be a file, can be read by query: see `index`."""
+        """`indexed` results, which must be a file, can be read by query: see `index`.
+
+        A `log` is a file that gets all results besides, and is the one that is indexed.
+        """
         self._deployment = deployment
         self.roster = Roster(limits)
         self.totals, place = read_totals(deployment.output)
@@ -55,15 +59,21 @@ class Sink:
         _refuse_lost_progress(deployment, self.totals)
         _refuse_one_file(out, dead)
         self._out = self._open_out(out, limits)
-        self.settled = self.totals.out_bytes  # how much of the output nothing will ever cut off again
+        self._log = open_path(log, self.totals.log_bytes) if log else None
+        self.settled = self._settled  # how much of the results nothing will ever cut off again
         self.last_refusal = ""  # the reason of the last line that was refused since this was opened
         self._dead: Outlet = open_path(dead, self.totals.dead_bytes) if dead else Discard()
-        self._index = self._open_index(out) if indexed else None
+        self._index = self._open_index(log or out) if indexed or log else None
 
     def _open_out(self, out: str | Folder | Deliver | None, queries: Collection[str]) -> Outlet:
         if isinstance(out, str) and is_folder(out):
             return QueryFiles(out, self.totals.out_bytes, queries)
         return open_outlet(out, self.totals.out_bytes)
+
+    @property
+    def _settled(self) -> int:
+        """How long the results are that can be read by position."""
+        return self.totals.out_bytes if self._log is None else self.totals.log_bytes
 
     @property
     def index(self) -> ResultIndex:
@@ -106,10 +116,11 @@ class Sink:
                 self._letter({"reason": notice})
         totals.count_state([report.state for report in reports], holdings)
         totals.out_bytes, totals.dead_bytes = self._out.settle(), self._dead.settle()
+        totals.log_bytes = 0 if self._log is None else self._log.settle()
         record = totals.record(entry.number, self._tally.settle(entry.number))
         write_whole(self._deployment.output, write_json(record))
         self._tally.tidy()
-        self.settled = totals.out_bytes
+        self.settled = self._settled
         totals.entry = entry.number  # last: whoever reads it may rely on all of the above
         self._settle_index()
         _logger.debug(
@@ -131,9 +142,10 @@ class Sink:
 
     def close(self) -> None:
         """What is settled is safe; a full disk may refuse the rest once more."""
-        for outlet in (self._out, self._dead):
+        for outlet in (self._out, self._dead, self._log):
             with suppress(OSError):
-                outlet.close()
+                if outlet is not None:
+                    outlet.close()
         if self._index is not None:
             self._index.close()
 
@@ -185,6 +197,9 @@ class Sink:
                     self._out.append_ranges(stream, list(counts), results.ranges)
                 else:
                     self._out.append(stream)
+                if self._log is not None:
+                    stream.seek(0)
+                    self._log.append(stream)
                 self._count(counts)
                 if self._index is not None:
                     self._index.append(list(counts), results.ranges)
@@ -203,6 +218,8 @@ class Sink:
                 self._cut(query)
             else:
                 self._out.write(line)
+                if self._log is not None:
+                    self._log.write(line)
                 self._count({query: 1})
                 if self._index is not None:
                     self._index.append([query], QueryRanges.of([0], [len(line)]))

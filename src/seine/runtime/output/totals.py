@@ -46,6 +46,7 @@ class OutputRecord(Struct, frozen=True):
     punctuation_rows: dict[int, int] = {}
     punctuation_peak: int = 0
     group_peak: int = 0
+    log_bytes: int = 0
 
 
 @dataclass
@@ -73,6 +74,7 @@ class Totals:
     punctuation_rows: dict[int, int] = field(default_factory=dict)  # by node, where there are any
     punctuation_peak: int = 0
     group_peak: int = 0
+    log_bytes: int = 0  # of the results that sinks read, in a run that has any
 
     def rows_at(self, place: StatePlace) -> int:
         """The rows that a node holds, or one of its ports; or its punctuations, or groups."""
@@ -121,6 +123,7 @@ class Totals:
             self.punctuation_rows,
             self.punctuation_peak,
             self.group_peak,
+            self.log_bytes,
         )
 
     @staticmethod
@@ -146,6 +149,7 @@ class Totals:
             punctuation_rows=record.punctuation_rows,
             punctuation_peak=record.punctuation_peak,
             group_peak=record.group_peak,
+            log_bytes=record.log_bytes,
         )
 
 
