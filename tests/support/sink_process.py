@@ -7,7 +7,9 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -23,29 +25,27 @@ from tests.support.sink_rig import query_definitions, stored_sink
 
 
 def deliver_through_kills(
-    folder: Path, target: str, options: Mapping[str, str], kills: int, seed: int, most: int = 200
+    folder: Path,
+    target: str,
+    options: Mapping[str, str],
+    kills: int,
+    seed: int,
+    most: int = 200,
+    ends: Sequence[int] = (),
 ) -> int:
-    """Deliver all results of a folder in processes that are killed so many times, then in one that is not."""
-    for killed in range(kills + 1):
-        chance = 0.12 if killed < kills else 0.0
-        words = [
-            str(folder),
-            target,
-            json.dumps([*options.items()]),
-            str(seed + killed),
-            str(chance),
-            str(most),
-        ]
-        done = subprocess.run(
-            [sys.executable, "-m", "tests.support.sink_process", *words],
-            env={**os.environ, "PYTHONPATH": python_path()},
-            capture_output=True,
-            text=True,
-        )
-        if done.returncode == 0:
-            return killed
-        assert done.returncode == -signal.SIGKILL, done.stderr
-    raise AssertionError("a process that nobody killed was killed")
+    """Deliver all results of a folder in processes that are killed so many times, then in one that is not.
+
+    `ends` are those of micro-batches, which are committed one after the other while a process delivers.
+    """
+    words = [str(folder), target, json.dumps([*options.items()]), str(seed), str(kills), str(most)]
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.support.sink_process", *words, json.dumps([*ends])],
+        env={**os.environ, "PYTHONPATH": python_path()},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return int(done.stdout)
 
 
 def around(module: Any, name: str, maybe: Callable[[], None]) -> None:
@@ -86,27 +86,57 @@ def _steps(kind: str, maybe: Callable[[], None]) -> None:
         from seine.sinks import postgres_tables, postgres_target
 
         around(postgres_tables, "append_rows", maybe)
+        around(postgres_tables, "delete_rows", maybe)
         around(postgres_target.psycopg.Connection, "execute", maybe)
         around(postgres_target.psycopg.Transaction, "__exit__", maybe)
 
 
-def _main(folder: str, target: str, options: str, seed: str, chance: str, most: str) -> None:
-    random = Random(int(seed))
-
-    def maybe() -> None:
-        if random.random() < float(chance):
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    sink: StoredSink = stored_sink(target, options=tuple(map(tuple, json.loads(options))))
+def _deliver(
+    folder: Path, sink: StoredSink, most: int, ends: Sequence[int], maybe: Callable[[], None]
+) -> None:
+    """Deliver all results, and perhaps die at one of the steps."""
     _steps(sink.definition.kind, maybe)
-    results = Path(folder) / "results.jsonl"
-    index = ResultIndex(str(Path(folder) / "index"), str(results), results.stat().st_size)
+    results = folder / "results.jsonl"
+    waiting = ends or [results.stat().st_size]
+    index = ResultIndex(str(folder / "index"), str(results), waiting[0])
     place = open_target(sink, query_definitions(), OptionSecrets())
-    delivery = Delivery(sink, index, str(Path(folder) / "s.json"), place, int(most))
+    delivery = Delivery(sink, index, str(folder / "s.json"), place, most)
     delivery.begin()
-    while delivery.step():
-        pass
+    for end in waiting:
+        if end > index.settled:
+            index.settle(end)
+        while delivery.step():
+            pass
     place.close()
+
+
+def _status(work: Callable[[], None]) -> int:
+    """How a process ends that does some work, forked from one that has imported everything."""
+    child = os.fork()
+    if not child:
+        try:
+            work()
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def _main(folder: str, target: str, options: str, seed: str, kills: str, most: str, ends: str) -> None:
+    sink = stored_sink(target, options=tuple(map(tuple, json.loads(options))))
+    for killed in range(int(kills) + 1):
+        random, chance = Random(int(seed) + killed), 0.12 if killed < int(kills) else 0.0
+
+        def maybe(random: Random = random, chance: float = chance) -> None:
+            if random.random() < chance:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        status = _status(partial(_deliver, Path(folder), sink, int(most), json.loads(ends), maybe))
+        if status != -signal.SIGKILL:
+            print(killed)
+            sys.exit(status)
+    sys.exit("a process that nobody killed was killed")
 
 
 if __name__ == "__main__":

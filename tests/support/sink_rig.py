@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 from collections.abc import Callable
@@ -45,6 +46,29 @@ class GrowingResults:
         return [line for line in lines if json.loads(line)["query"] in queries]
 
 
+class GrowingChangelog(GrowingResults):
+    """Results of one query that identifies rows by `n`: in a micro-batch rows begin before others end."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.rows: dict[int, str] = {}
+        self.ends: list[int] = []
+
+    def add(self, random: Random, most: int = 6) -> None:
+        """Add a micro-batch in which some rows come, change and go."""
+        changed = random.sample(range(8), random.randrange(most))
+        gone = [("-", n, self.rows.pop(n)) for n in changed if n in self.rows]
+        self.rows |= {n: f"{self.count}-{n}" for n in changed if random.random() < 0.8}
+        came = [("+", n, self.rows[n]) for n in changed if n in self.rows]
+        with self.path.open("ab") as file:
+            for op, n, text in [*came, *gone]:
+                self.count += 1
+                record = {"query": "q1", "op": op, "t_start": self.count, "t_end": None}
+                file.write(json.dumps({**record, "row": {"n": n, "text": text}}).encode() + b"\n")
+        self.ends.append(self.path.stat().st_size)
+        self.index.settle(self.ends[-1])
+
+
 def query_definitions() -> dict[str, Query]:
     """The queries whose records these could be."""
     text = "CREATE STREAM s (n BIGINT, text STRING, ts BIGINT) TIMESTAMP BY ts FROM 's.jsonl';"
@@ -53,8 +77,9 @@ def query_definitions() -> dict[str, Query]:
 
 
 def stored_sink(target: Path | str, start: int = 0, **fields: Any) -> StoredSink:
-    """A sink of two queries."""
-    return StoredSink(SinkDef("s", ("q1", "q2"), str(target), **fields), "0123456789abcdef", start)
+    """A sink of two queries; those of other options are others."""
+    sink = SinkDef("s", ("q1", "q2"), str(target), **fields)
+    return StoredSink(sink, hashlib.sha256(repr(sink).encode()).hexdigest()[:32], start)
 
 
 def folder_lines(folder: Path) -> list[bytes]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +27,15 @@ CREATE QUERY counts AS SELECT item, COUNT(*) AS n, SUM(price) AS total FROM bid 
 
 
 class TopicStory:
-    """Two topics of two partitions each, with as many records in all as `rows` says, and the script."""
+    """Two topics of two partitions each, with as many records in all as `rows` says, and the script.
 
-    def __init__(self, folder: Path, servers: str, rows: int, seed: int = 5) -> None:
+    `sinks` are more of its statements, over the queries `pairs` and `counts`.
+    """
+
+    def __init__(self, folder: Path, servers: str, rows: int, seed: int = 5, sinks: str = "") -> None:
         rng = random.Random(seed)
         bids = [_bid(rng, i) for i in range(rows * 2 // 3)]
-        sales = [
-            {"item": rng.randrange(6), "shop": rng.choice("abc"), "ts": i // 2} for i in range(rows // 3)
-        ]
+        sales = [_sale(rng, i) for i in range(rows // 3)]
         sources, topics = {}, {}
         for name, made in (("bid", bids), ("sale", sales)):
             lines = [json.dumps(row).encode() for row in made]
@@ -47,8 +50,18 @@ class TopicStory:
         undisturbed = run_local(str(files))
         assert undisturbed.dead == []
         self.expected = sorted_records(undisturbed.records)
+        self.expected_counts = net_rows(undisturbed.records, "counts")
         self.script = folder / "topics.sql"
-        self.script.write_text(_DECLARATIONS.format(**topics) + _QUERIES, encoding="utf-8")
+        self.script.write_text(_DECLARATIONS.format(**topics) + _QUERIES + sinks, encoding="utf-8")
+
+
+def net_rows(records: Iterable[dict[str, Any]], query: str) -> Counter[tuple[Any, ...]]:
+    """The rows that the changelog of a query comes to."""
+    net: Counter[tuple[Any, ...]] = Counter()
+    for record in records:
+        if record["query"] == query:
+            net[tuple(record["row"].values())] += 1 if record["op"] == "+" else -1
+    return +net
 
 
 def _bid(rng: random.Random, number: int) -> dict[str, Any]:

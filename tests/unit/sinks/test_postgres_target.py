@@ -19,7 +19,7 @@ from seine.sinks.sink_progress import SinkProgress
 from tests.support.postgres_server import postgres_server
 from tests.support.service_rig import Rig, rig_of_two_streams
 from tests.support.sink_process import deliver_through_kills
-from tests.support.sink_rig import GrowingResults, query_definitions, stored_sink, wait_for
+from tests.support.sink_rig import GrowingChangelog, GrowingResults, query_definitions, stored_sink, wait_for
 
 READ = ("q1", "q2")
 
@@ -52,6 +52,18 @@ def test_records_are_once_and_in_order_through_sigkill(server: str, tmp_path: Pa
 
     assert rows(server, "SELECT query, op, t_start, t_end, row FROM killed ORDER BY t_start") == expected
     assert len(expected) > 20
+    assert kills == 6
+
+
+def test_upserts_are_those_of_the_changelog_through_sigkill(server: str, tmp_path: Path) -> None:
+    results, random = GrowingChangelog(tmp_path), Random(7)
+    for _ in range(12):
+        results.add(random)
+    options = {"table": "kept", "key": '["n"]'}
+    kills = deliver_through_kills(tmp_path, server, options, kills=6, seed=700, ends=results.ends)
+
+    assert rows(server, "SELECT n, text FROM kept ORDER BY n") == sorted(results.rows.items())
+    assert len(results.rows) > 2 and results.count > 40
     assert kills == 6
 
 
