@@ -31,6 +31,7 @@ from seine.runtime.folder.changing_relations import ChangingRelations
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.failures import Failure, RunFailures
 from seine.runtime.folder.kept_functions import KeptFunctions, keep_functions, registered_functions
+from seine.runtime.folder.mounted_path import refuse_remote
 from seine.runtime.folder.sampling import MOST_SAMPLED
 from seine.runtime.folder.settings import new_settings
 from seine.runtime.option_secrets import OptionSecrets
@@ -98,6 +99,9 @@ class Run:
             _check_sinks(declarations, options, secrets)
         self.reading = _reading(declarations, options, secrets)
         out = options.out if isinstance(options.out, str) else None
+        refuse_remote(options.checkpoint, "the checkpoint")
+        refuse_remote(out, "the output")
+        refuse_remote(options.dead_letter, "the file of dead letters")
         refuse_overwriting([out, options.dead_letter], declarations.paths)
         resumed = _resumed(declarations, options)
         self.network = resumed or _planned(script, options)

@@ -2,81 +2,29 @@
 
 from __future__ import annotations
 
-import os
-import re
-import signal
+import json
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import pyspark
 import pytest
 
 from seine.run_local import run_local
-from seine.spark.java import require_java
-from tests.support.command import checkpointed_run, kill, python_path, start
+from tests.support.command import checkpointed_run, kill, start, wait_for_change
+from tests.support.kafka_broker import connector_jars, private_broker
+from tests.support.kafka_topic import committed_lines, create_topic
+from tests.support.standalone_cluster import LOOPBACK, Cluster, running_cluster
 from tests.support.stateful_script import sorted_file, sorted_records, write_story
+from tests.support.topic_story import TopicStory
 
 pytestmark = pytest.mark.cluster
-
-LOOPBACK = "127.0.0.1"
-SPARK_CLASS = Path(pyspark.__file__).parent / "bin" / "spark-class"
-
-
-class Cluster:
-    """A standalone master and two workers of one core each."""
-
-    def __init__(self, folder: Path) -> None:
-        require_java()
-        # The workers are those of an installed Spark, not of the session that other tests have open.
-        inherited = {name: value for name, value in os.environ.items() if name != "SPARK_HOME"}
-        self._environment = {
-            **inherited,
-            "PYTHONPATH": python_path(),
-            "PYSPARK_PYTHON": sys.executable,
-            "SPARK_LOCAL_IP": LOOPBACK,
-        }
-        self._folder = folder
-        self._processes: list[subprocess.Popen[bytes]] = []
-        self._start("master", "master.Master", "--host", LOOPBACK, "--port", "0", "--webui-port", "0")
-        self.url = self._read_url()
-        for name in ("worker1", "worker2"):
-            words = ["--host", LOOPBACK, "--webui-port", "0", "--cores", "1", "--memory", "1g"]
-            self._start(name, "worker.Worker", *words, "--work-dir", str(folder / name), self.url)
-
-    def _start(self, name: str, entry: str, *words: str) -> None:
-        with (self._folder / f"{name}.log").open("wb") as log:
-            command = [str(SPARK_CLASS), f"org.apache.spark.deploy.{entry}", *words]
-            self._processes.append(
-                subprocess.Popen(
-                    command, env=self._environment, stdout=log, stderr=log, start_new_session=True
-                )
-            )
-
-    def _read_url(self) -> str:
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
-            address = re.search(r"spark://127\.0\.0\.1:\d+", (self._folder / "master.log").read_text())
-            if address:
-                return address.group()
-            time.sleep(0.2)
-        raise RuntimeError((self._folder / "master.log").read_text())
-
-    def kill_worker(self) -> None:
-        os.killpg(self._processes[-1].pid, signal.SIGKILL)
-
-    def stop(self) -> None:
-        for process in self._processes:
-            kill(process)
 
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[Cluster]:
-    running = Cluster(tmp_path)
-    yield running
-    running.stop()
+    with running_cluster(tmp_path) as one:
+        yield one
 
 
 def test_answers_survive_a_killed_worker(cluster: Cluster, tmp_path: Path) -> None:
@@ -93,3 +41,38 @@ def test_answers_survive_a_killed_worker(cluster: Cluster, tmp_path: Path) -> No
     assert process.wait(300) == 0, (tmp_path / "command.log").read_text()
     assert "Lost executor" in (tmp_path / "spark.log").read_text()
     assert sorted_file(out) == expected != []
+
+
+@pytest.mark.slow
+def test_a_worker_the_broker_and_the_driver_may_die_between_topics(cluster: Cluster, tmp_path: Path) -> None:
+    state, log = tmp_path / "state" / "output.json", tmp_path / "command.log"
+    environment = {"SPARK_LOCAL_IP": LOOPBACK}
+    environment["PYSPARK_SUBMIT_ARGS"] = f"--jars {connector_jars()} pyspark-shell"
+
+    def wait_for_batch(process: subprocess.Popen[bytes]) -> None:
+        before = state.read_text() if state.exists() else ""
+        wait_for_change(state, before, process, 180.0)
+        assert process.poll() is None and state.read_text() != before, log.read_text()
+
+    with private_broker() as broker:
+        create_topic(broker.servers, "alerts", 2)
+        sinks = f"CREATE SINK told FROM pairs, counts INTO 'kafka://{broker.servers}/alerts';"
+        story = TopicStory(tmp_path, broker.servers, 1_500, sinks=sinks)
+        words = checkpointed_run(story.script, 20, "--master", cluster.url, "--buckets", "2")
+        process = start(*words, log=log, **environment)
+        wait_for_batch(process)
+        cluster.restart_worker()
+        wait_for_batch(process)
+        broker.kill()
+        time.sleep(1.0)
+        broker.start()
+        wait_for_batch(process)
+        kill(process)
+        words = checkpointed_run(story.script, 100_000, "--master", cluster.url, "--buckets", "2")
+        process = start(*words, log=log, **environment)
+        assert process.wait(300) == 0, log.read_text()
+        sent = [json.loads(line) for line in committed_lines(broker.servers, "alerts", 2)]
+
+    assert "Lost executor" in (tmp_path / "spark.log").read_text()
+    assert sorted_records(sent) == story.expected != []
+    assert sorted_file(tmp_path / "out.jsonl") == story.expected

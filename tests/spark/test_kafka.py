@@ -147,6 +147,24 @@ def test_a_topic_that_was_made_again_is_another(
     assert len(sorted_file(tmp_path / "out.jsonl")) == 3
 
 
+def test_records_that_were_deleted_unread_are_told_in_one_line(
+    spark: SparkSession, kafka: KafkaBroker, tmp_path: Path
+) -> None:
+    kafka.create_topic("short", 1)
+    kafka.send("short", _dear(80))
+    run_until = _stoppable(spark, tmp_path, f"FROM 'kafka://{kafka.servers}/short'")
+    run_until(3)
+    kafka.delete_records("short", 0, 79)
+    before = sorted_file(tmp_path / "out.jsonl")
+    lost = r"Kafka does not have all that was to be read: .*short-0"
+    with pytest.raises(RunError, match=lost) as failed:
+        run_until(80)
+
+    assert "\n" not in failed.value.message
+    assert sorted_file(tmp_path / "out.jsonl") == before != []
+    print(failed.value.render())
+
+
 def test_a_topic_that_does_not_exist_is_refused(
     spark: SparkSession, kafka: KafkaBroker, tmp_path: Path
 ) -> None:

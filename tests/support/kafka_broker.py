@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from seine.bench.harness import kafka_broker as broker_process
-from tests.support.kafka_topic import create_topic, delete_topic, send
+from tests.support.kafka_topic import create_topic, delete_records, delete_topic, send
 from tests.support.paths import ROOT
 
 
@@ -57,6 +57,10 @@ class KafkaBroker:
 
     def delete_topic(self, name: str) -> None:
         delete_topic(self.servers, name)
+
+    def delete_records(self, topic: str, partition: int, before: int) -> None:
+        """Delete the records of a partition before an offset, as retention does."""
+        delete_records(self.servers, topic, partition, before)
 
     def send(self, topic: str, records: Sequence[tuple[int, bytes | None]], at: int = 0) -> None:
         """Append records, each to its partition; `at` is their time, in milliseconds, else now."""

@@ -38,6 +38,13 @@ def delete_topic(servers: str, name: str) -> None:
     gone.result(_SECONDS)
 
 
+def delete_records(servers: str, topic: str, partition: int, before: int) -> None:
+    """Delete the records of a partition before an offset, as retention does."""
+    admin = AdminClient({"bootstrap.servers": servers})
+    (gone,) = admin.delete_records([TopicPartition(topic, partition, before)]).values()
+    gone.result(_SECONDS)
+
+
 def send(servers: str, topic: str, records: Sequence[tuple[int, bytes | None]], at: int = 0) -> None:
     """Append records, each to its partition; `at` is their time, in milliseconds, else now."""
     faults: list[KafkaError] = []

@@ -20,6 +20,7 @@ from typing import Any
 
 from seine.errors import SeineError
 from seine.runtime.folder.durable import write_whole
+from seine.runtime.folder.mounted_path import refuse_remote
 from seine.runtime.folder.settings import read_record
 from seine.runtime.output.overwriting import refuse_inside
 
@@ -28,6 +29,7 @@ class ServiceFolder:
     """Names of what is in the folder of a service."""
 
     def __init__(self, path: str) -> None:
+        self._named = path
         self.path = os.path.abspath(path)
         self.catalog = os.path.join(self.path, "catalog.db")
         self.pipeline = os.path.join(self.path, "pipeline")
@@ -49,6 +51,7 @@ class ServiceFolder:
 
     def lock(self) -> FolderLock:
         """Take the folder for this process, making it if it is not there."""
+        refuse_remote(self._named, "the folder")
         return FolderLock(self.path)
 
     def publish(self, address: dict[str, Any]) -> None:

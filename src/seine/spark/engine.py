@@ -33,6 +33,7 @@ from seine.intake.journal import file_name
 from seine.network.network import build_network
 from seine.network.show.explain import explain_text
 from seine.run import Options, Run
+from seine.runtime.folder.mounted_path import refuse_remote
 from seine.runtime.folder.sampling import MOST_SAMPLED
 from seine.runtime.output.outlets import Folder
 from seine.runtime.source_samples import source_estimates
@@ -62,6 +63,7 @@ class Engine:
         self._positions: dict[str, Position] = {}
         self._frames: dict[str, DataFrame] = {}
         self._aggregates: list[type[aggregates.UserAggregate]] = []
+        refuse_remote(folder, "the folder")
         self._folder = os.path.abspath(folder) if folder else _temporary()
         self._started = False
 

@@ -68,7 +68,7 @@ def open_session(master: str | None, log: str) -> SparkSession:
     )
     for name, value in {**SETTINGS, **_LOCAL_FILES, **local_sockets(url)}.items():
         builder = builder.config(name, value)
-    builder = builder.config("spark.pyspark.python", sys.executable)
+    builder = builder.config("spark.pyspark.python", os.environ["PYSPARK_PYTHON"])
     try:
         with _stderr_to(log), _temporary_files_in(scratch_folder()):
             session = _quiet_at_the_end(_without_checksums(builder.getOrCreate()))
