@@ -188,9 +188,9 @@ class Run:
     def _open_sinks(self, declarations: Declarations, secrets: OptionSecrets) -> RunSinks:
         from seine.sinks.run_sinks import RunSinks
 
-        lasting = self._options.checkpoint is not None
-        sinks, queries = declarations.sinks, declarations.queries
-        return RunSinks(self.deployment, sinks, queries, self.sink.index, secrets, lasting=lasting)
+        read = declarations.sinks, declarations.queries, self.sink.index
+        lasting, notice = self._options.checkpoint is not None, self._options.notice
+        return RunSinks(self.deployment, *read, secrets, notice, lasting=lasting)
 
     def _quarantine(self, failures: Mapping[str, Failure]) -> None:
         """Let queries fail: no entry from now on counts for them, nor those that wait."""
@@ -217,7 +217,7 @@ class Run:
     def drain(self) -> None:
         """Wait until the sinks have delivered what is committed; when stopped, only for a moment."""
         if self._sinks is not None:
-            self._sinks.finish(lambda: self.driver.stopped, self._options.notice)
+            self._sinks.finish(lambda: self.driver.stopped)
 
     def sinks(self) -> list[SinkStatus]:
         """What the sinks are doing."""

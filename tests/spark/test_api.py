@@ -20,6 +20,7 @@ from seine.algebra.aggregates import unregister
 from seine.errors import RunError, SeineError
 from seine.run_local import run_local
 from seine.spark.running import RunningStatus
+from tests.support.sink_rig import folder_lines
 from tests.support.stateful_script import sorted_file, sorted_records
 
 pytestmark = pytest.mark.spark
@@ -283,7 +284,7 @@ def test_partitions_side_by_side_lose_nothing(
     )
     engine = seine.Engine(spark)
     engine.stream("bid", frame, timestamp="ts", window=WINDOW)
-    engine.register(queries)
+    engine.register(f"{queries} CREATE SINK alerts FROM dear, pairs INTO '{tmp_path}/alerts';")
     out = tmp_path / "out.jsonl"
     running = engine.start(out=str(out), available_now=True)
     assert running.wait(240)
@@ -292,6 +293,7 @@ def test_partitions_side_by_side_lose_nothing(
     (tmp_path / "reference.sql").write_text(stream + queries)
     expected = sorted_records(run_local(str(tmp_path / "reference.sql")).records)
     assert sorted_file(out) == expected != []
+    assert sorted_records([json.loads(line) for line in folder_lines(tmp_path / "alerts")]) == expected
     assert running.status == RunningStatus(False, running.status.entry, 91, len(expected), 1)
     assert capsys.readouterr().err.count("lines were refused and dropped, 1 so far (late") == 1
 

@@ -60,11 +60,13 @@ class RunSinks:
         queries: Mapping[str, Query],
         index: ResultIndex,
         secrets: OptionSecrets,
+        notice: Callable[[str], None],
         *,
         lasting: bool,
     ) -> None:
-        """`lasting` is a folder that the next process finds again."""
-        self._lasting = lasting
+        """`lasting` is a folder that the next process finds again. `notice` hears which target is down."""
+        self._lasting, self._notice = lasting, notice
+        self._down: set[str] = set()  # sinks whose trouble was told
         identities = _identities(deployment.sink_identities, sinks)
         self._sinks = {key: StoredSink(sink, identities[key], 0) for key, sink in sinks.items()}
         self._queries = queries
@@ -75,6 +77,17 @@ class RunSinks:
     def wake(self) -> None:
         """There may be more to deliver."""
         self._threads.follow(self._sinks, lambda name: self._queries[name.lower()])
+        self._tell_trouble()
+
+    def _tell_trouble(self) -> None:
+        """Say once of each sink that its target is down, and once that it is back."""
+        for name, trouble in self._threads.troubles():
+            if trouble is not None and name not in self._down:
+                self._notice(f"sink {name} cannot deliver, and tries again: {trouble}")
+                self._down.add(name)
+            elif trouble is None and name in self._down:
+                self._notice(f"sink {name} delivers again")
+                self._down.remove(name)
 
     def states(self) -> list[SinkStatus]:
         """What each sink is doing."""
@@ -85,30 +98,26 @@ class RunSinks:
         states = self._threads.states()
         return {one.sink.definition.name: SinkStatistics(one.records, one.undelivered) for one in states}
 
-    def finish(self, is_stopped: Callable[[], bool], notice: Callable[[str], None]) -> None:
+    def finish(self, is_stopped: Callable[[], bool]) -> None:
         """Wait until all is delivered; when stopped, only for a moment. A sink that cannot is a RunError.
 
         A target may take as long as it wants while it takes something.
         """
-        for thread in self._drain(is_stopped, notice):
+        for thread in self._drain(is_stopped):
             reason = f": {thread.trouble[0]}" if thread.trouble else ""
             message = f"sink {thread.sink.definition.name} has not delivered all{reason}"
             hint = _GOES_ON if self._lasting else STARTS_OVER
             if not is_stopped():
                 raise RunError(message, hint=hint)
-            notice(f"{message}; {hint}")
+            self._notice(f"{message}; {hint}")
 
-    def _drain(self, is_stopped: Callable[[], bool], notice: Callable[[str], None]) -> list[SinkThread]:
+    def _drain(self, is_stopped: Callable[[], bool]) -> list[SinkThread]:
         """Those that have not got all when patience is over."""
         patience = _Patience(is_stopped)
-        announced: set[str] = set()
         while (behind := self._threads.behind()) and patience.goes_on(behind):
-            for thread in behind:
-                name = thread.sink.definition.name
-                if (trouble := thread.trouble) is not None and name not in announced:
-                    announced.add(name)
-                    notice(f"waiting for sink {name}: {trouble[0]}")
+            self._tell_trouble()
             time.sleep(_POLL_SECONDS)
+        self._tell_trouble()
         return behind
 
     def close(self) -> None:

@@ -78,6 +78,10 @@ class SinkThreads:
         """Those that have not delivered all that is committed."""
         return [thread for thread in self._threads.values() if thread.lag]
 
+    def troubles(self) -> list[tuple[str, str | None]]:
+        """The name of each sink, and why it cannot deliver if it cannot."""
+        return [(one.sink.definition.name, one.trouble and one.trouble[0]) for one in self._threads.values()]
+
     def close(self) -> None:
         """End all threads."""
         with self._lock:

@@ -113,12 +113,33 @@ def test_the_end_waits_for_a_target_that_is_down_and_says_which(
     with pytest.raises(RunError, match=r"sink one has not delivered all: .*exists") as failed:
         carry(opened(tmp_path, notice=notices.append))
     assert failed.value.hint == "with the same --checkpoint it goes on from there"
-    assert [one.partition(":")[0] for one in notices] == ["waiting for sink one"]
+    assert [one.partition(":")[0] for one in notices] == ["sink one cannot deliver, and tries again"]
     (tmp_path / "one").unlink()
     carry(opened(tmp_path))
 
     assert folder_lines(tmp_path / "one") == lines_of(tmp_path, "q") != []
     assert folder_lines(tmp_path / "two") == lines_of(tmp_path, "q", "n")
+
+
+def test_a_target_that_is_down_for_a_while_is_told_of_and_gets_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sink_thread, "_FIRST_SECONDS", 0.01)
+    write_input(tmp_path, Random(1))
+    blocked = tmp_path / "one"
+    blocked.write_text("a file where a folder should be")
+    notices: list[str] = []
+
+    def notice(text: str) -> None:
+        notices.append(text)
+        if blocked.is_file():
+            blocked.unlink()
+
+    carry(opened(tmp_path, notice=notice))
+
+    assert "cannot deliver, and tries again" in notices[0]
+    assert notices[1:] == ["sink one delivers again"]
+    assert folder_lines(blocked) == lines_of(tmp_path, "q") != []
 
 
 def test_a_stop_waits_only_for_a_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
