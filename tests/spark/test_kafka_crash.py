@@ -54,7 +54,7 @@ def test_every_record_is_once_everywhere_after_many_kills(
     for _ in range(kills):
         before = state.read_text() if state.exists() else ""
         process = start(*words, log=log, **environment)
-        wait_for_change(state, before, process)
+        wait_for_change(state, before, process, 300.0)
         time.sleep(rng.random() * 0.5)
         assert process.poll() is None, "it finished before it could be killed: give it more input"
         kill(process)
