@@ -18,6 +18,7 @@ from seine.intake.alignment import NO_LEAD, Lead
 from seine.intake.intake import Intake
 from seine.intake.paced_intake import PacedIntake
 from seine.intake.relations import load_relation
+from seine.intake.retention_limit import RetentionLimit
 from seine.intake.source_branch import SourceBranch
 from seine.network.network import Network, build_network
 from seine.network.plan.output_form import limit_of
@@ -35,6 +36,7 @@ from seine.runtime.folder.mounted_path import refuse_remote
 from seine.runtime.folder.sampling import MOST_SAMPLED
 from seine.runtime.folder.settings import new_settings
 from seine.runtime.option_secrets import OptionSecrets
+from seine.runtime.output.log_files import segment_path
 from seine.runtime.output.outlets import Folder
 from seine.runtime.output.overwriting import refuse_overwriting
 from seine.runtime.output.query_figures import QueryFigures
@@ -71,6 +73,7 @@ class Options:
     options_file: str | None = None  # where the secrets of sources and sinks are
     sample: int = MOST_SAMPLED  # rows of each source that a plan is chosen by; 0: none
     estimates: Estimates | None = None  # instead of samples, if anybody has looked at the streams
+    keep: RetentionLimit | None = None  # of the files of results and dead letters
     deliver: Callable[[dict[str, Any]], None] | None = None  # gets each record, instead of `out`
     to_sinks: bool = True  # whether sinks deliver; what only tries a script out leaves targets alone
     notice: Callable[[str], None] = field(default=lambda text: None)  # hears of truncated input
@@ -102,7 +105,7 @@ class Run:
         refuse_remote(options.checkpoint, "the checkpoint")
         refuse_remote(out, "the output")
         refuse_remote(options.dead_letter, "the file of dead letters")
-        refuse_overwriting([out, options.dead_letter], declarations.paths)
+        refuse_overwriting(_written(out, options.dead_letter, options.keep), declarations.paths)
         resumed = _resumed(declarations, options)
         self.network = resumed or _planned(script, options)
         self._temporary = None if options.checkpoint else _temporary()
@@ -134,10 +137,9 @@ class Run:
             )
 
         limits = {query.name: limit_of(query) for query in declarations.queries.values()}
+        outputs = options.out or options.deliver, options.dead_letter
         log = self.deployment.result_log if to_sinks else None
-        self.sink = Sink(
-            self.deployment, options.out or options.deliver, options.dead_letter, limits, log=log
-        )
+        self.sink = Sink(self.deployment, *outputs, limits, log=log, keep=options.keep)
         self._figures = QueryFigures(self.network)
         self._options = options
         self._refused_before = self.sink.totals.dead_letters
@@ -190,7 +192,7 @@ class Run:
 
         read = declarations.sinks, declarations.queries, self.sink.index
         lasting, notice = self._options.checkpoint is not None, self._options.notice
-        return RunSinks(self.deployment, *read, secrets, notice, lasting=lasting)
+        return RunSinks(self.deployment, *read, secrets, notice, lasting=lasting, keep=self._options.keep)
 
     def _quarantine(self, failures: Mapping[str, Failure]) -> None:
         """Let queries fail: no entry from now on counts for them, nor those that wait."""
@@ -246,6 +248,12 @@ class Run:
         """What the run has come to after so many seconds."""
         sinks = None if self._sinks is None else self._sinks.statistics()
         return self._figures.statistics(self.sink.totals, self.failures.queries, elapsed, sinks)
+
+
+def _written(out: str | None, dead: str | None, keep: RetentionLimit | None) -> list[str]:
+    """The files that a run writes; if they are kept in segments, with a later one of each."""
+    files = [path for path in (out, dead) if path is not None]
+    return files if keep is None else [*files, *(segment_path(path, 1) for path in files)]
 
 
 def _reading(declarations: Declarations, options: Options, secrets: OptionSecrets) -> SparkReading:

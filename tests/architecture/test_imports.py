@@ -63,6 +63,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "errors",
         "network",
         "catalog",
+        "intake",
         "runtime",
     ),
     "archive": (

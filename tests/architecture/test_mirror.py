@@ -31,6 +31,7 @@ OF_A_PACKAGE = {
     "service/http/test_requests.py": "what the HTTP interface answers and refuses",
     "service/test_documents_served.py": "subscriptions of documents in a service",
     "service/test_history_kill.py": "a service that is killed while a query is given its history",
+    "service/test_kept_results.py": "a service that keeps results for a while, and readers that were away",
     "service/test_kill.py": "a service that is killed",
     "service/test_quarantine.py": "a service with a query that fails",
     "service/test_search_registration.py": "searches of a service, restored and resumed",

@@ -8,6 +8,7 @@ import socket
 from pathlib import Path
 from typing import Any
 
+from seine.intake.retention_limit import RetentionLimit
 from seine.runtime.local_host import LocalHost
 from seine.service.client import Client
 from seine.service.folder import ServiceFolder
@@ -19,10 +20,13 @@ from seine.service.service import Service, ServiceOptions
 class HttpRig:
     """A service in this process: `ask` sends requests over HTTP, `feed` runs its micro-batches here."""
 
-    def __init__(self, folder: Path, depth: int = 1, **listening: Any) -> None:
+    def __init__(
+        self, folder: Path, depth: int = 1, keep: RetentionLimit | None = None, **listening: Any
+    ) -> None:
         (folder / "s.jsonl").touch()
         self.folder = folder
-        self.service = Service(ServiceFolder(str(folder / "state")), ServiceOptions(depth=depth))
+        options = ServiceOptions(depth=depth, keep=keep)
+        self.service = Service(ServiceFolder(str(folder / "state")), options)
         self.server = Server(self.service, Listening(**listening))
         self.client = Client(self.server.url, listening.get("token"))
         self.host = LocalHost(self.service.deployment)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from seine.intake.retention_limit import RetentionLimit
 from seine.runtime.local_host import LocalHost
 from seine.runtime.option_secrets import OptionSecrets
 from seine.service.folder import ServiceFolder
@@ -20,14 +21,19 @@ OTHER = "CREATE STREAM t (a BIGINT, b BIGINT, ts BIGINT) TIMESTAMP BY ts WINDOW 
 class Rig:
     """A service with its source beside it; `run` does what there is to do."""
 
-    def __init__(self, folder: Path, secrets: Mapping[str, str] | None = None) -> None:
-        self.folder = folder
+    def __init__(
+        self,
+        folder: Path,
+        secrets: Mapping[str, str] | None = None,
+        keep: RetentionLimit | None = None,
+    ) -> None:
+        self.folder, self._keep = folder, keep
         self._secrets = OptionSecrets(secrets, environment=False)
         self.depth = 2
         self.open()
 
     def open(self) -> None:
-        options = ServiceOptions(depth=self.depth, secrets=self._secrets)
+        options = ServiceOptions(depth=self.depth, secrets=self._secrets, keep=self._keep)
         self.service = Service(ServiceFolder(str(self.folder / "state")), options)
         self.host = LocalHost(self.service.deployment)
 

@@ -16,10 +16,12 @@ from typing import Any
 
 from seine.catalog import StoredSink
 from seine.runtime.option_secrets import OptionSecrets
+from seine.runtime.output.log_files import LogFiles
 from seine.runtime.output.result_index import ResultIndex
 from seine.sinks import delivery as delivery_module
 from seine.sinks.delivery import Delivery
 from seine.sinks.sink_threads import open_target
+from seine.sinks.undelivered_files import UndeliveredFiles
 from tests.support.command import python_path
 from tests.support.sink_rig import query_definitions, stored_sink
 
@@ -98,9 +100,10 @@ def _deliver(
     _steps(sink.definition.kind, maybe)
     results = folder / "results.jsonl"
     waiting = ends or [results.stat().st_size]
-    index = ResultIndex(str(folder / "index"), str(results), waiting[0])
+    index = ResultIndex(str(folder / "index"), LogFiles(str(results)), waiting[0])
     place = open_target(sink, query_definitions(), OptionSecrets())
-    delivery = Delivery(sink, index, str(folder / "s.json"), place, most)
+    aside = UndeliveredFiles(str(folder / "undelivered"))
+    delivery = Delivery(sink, index, str(folder / "s.json"), aside, place, most)
     delivery.begin()
     for end in waiting:
         if end > index.settled:

@@ -14,6 +14,7 @@ from seine.algebra.plan import Query
 from seine.algebra.sink_definition import SinkDef
 from seine.catalog import StoredSink
 from seine.frontends.script.parser import parse_script
+from seine.runtime.output.log_files import LogFiles
 from seine.runtime.output.result_index import ResultIndex
 
 QUERIES = ("q1", "q2", "q3")
@@ -26,7 +27,7 @@ class GrowingResults:
         self.path = folder / "results.jsonl"
         self.path.touch()
         self._folder = str(folder / "index")
-        self.index = ResultIndex(self._folder, str(self.path), 0)
+        self.index = ResultIndex(self._folder, LogFiles(str(self.path)), 0)
         self.count = 0
 
     def add(self, random: Random, most: int = 6) -> None:

@@ -19,6 +19,7 @@ from seine.errors import RunError, SeineError
 from seine.frontends.script.script import Script
 from seine.frontends.text.time_units import MICROSECONDS
 from seine.intake.alignment import Lead
+from seine.intake.retention_limit import RetentionLimit
 from seine.network.plan.purge_options import with_purging
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.operators.state.work_budget import WorkBudget
@@ -176,6 +177,24 @@ def _event_time(text: str) -> tuple[str, int]:
     return ("timestamp" if unit else "plain"), int(amount) * scale
 
 
+def add_keep(parser: argparse.ArgumentParser) -> None:
+    """Add the option `--keep`: how much stays of what is written."""
+    parser.add_argument(
+        "--keep",
+        metavar="AMOUNT",
+        type=retention,
+        help="keep results, dead letters and logs, each for 7d or 12h, or up to 10GB (default: all)",
+    )
+
+
+def retention(text: str) -> RetentionLimit:
+    """An option's value that is a duration or a size."""
+    try:
+        return RetentionLimit.parse(text)
+    except SeineError as error:
+        raise argparse.ArgumentTypeError(f"{error.message}; {error.hint}") from None
+
+
 @contextmanager
 def carried(script: Script, options: Options, arguments: argparse.Namespace) -> Iterator[Run]:
     """A run that Spark has carried to its end, or until it was stopped, open for questions.
@@ -193,7 +212,7 @@ def _carried(run: Run, options: Options, arguments: argparse.Namespace) -> Itera
     try:
         with StopSignals(run.driver.stop) as signals, _spark_log(arguments.log) as log:
             if not run.driver.finished:
-                host(run, arguments.master, log, signals, MOST_RESTARTS, options.notice)
+                host(run, arguments.master, log, signals, MOST_RESTARTS, options.notice, keep=options.keep)
             run.drain()
         if signals.requested and not run.driver.finished and not options.follow:
             more = "it goes on from there with the same --checkpoint" if options.checkpoint else _UNFINISHED
@@ -211,17 +230,19 @@ def host(
     most_restarts: int | None,
     notice: Callable[[str], None],
     *,
+    keep: RetentionLimit | None = None,
     again: bool = False,
 ) -> None:
     """Let Spark carry a run or a service, and start Spark again if it dies.
 
-    With `again` there may be something left of a Spark that this process had before.
+    With `again` there may be something left of a Spark that this process had before. Of Spark's log so much
+    is kept as `keep` says.
     """
     from seine.spark.session import open_session, reopen_session
     from seine.spark.spark_host import Restarts, run_on_spark
 
-    reopen = partial(signals.opening, partial(reopen_session, master, log))
-    spark = reopen() if again else signals.opening(partial(open_session, master, log))
+    reopen = partial(signals.opening, partial(reopen_session, master, log, keep))
+    spark = reopen() if again else signals.opening(partial(open_session, master, log, keep))
     run_on_spark(spark, hosted, restarts=Restarts(most_restarts, reopen, notice))
 
 

@@ -112,6 +112,7 @@ def status_command(arguments: argparse.Namespace) -> int:
         "state": f"{status['state_rows']:,} rows for joins, {status['group_rows']:,} groups, "
         f"{status['punctuations']:,} punctuations",
         "retained": _retained(status["retained"]),
+        "kept": _kept(status["kept"]),
     }
     if status["pipeline_trouble"]:
         lines["waits for"] = status["pipeline_trouble"]
@@ -137,6 +138,17 @@ def _retained(retained: Mapping[str, Any] | None) -> str:
     return f"{entries}, {retained['rows']:,} rows, {size:,.1f} MB"
 
 
+def _kept(kept: Mapping[str, int]) -> str:
+    """From where on results and dead letters are kept.
+
+    >>> _kept({"results": 0, "dead_letters": 0}), _kept({"results": 1200, "dead_letters": 0})
+    ('all results and dead letters', 'results from position 1,200, dead letters from position 0')
+    """
+    if not any(kept.values()):
+        return "all results and dead letters"
+    return f"results from position {kept['results']:,}, dead letters from position {kept['dead_letters']:,}"
+
+
 def _sink_lines(sinks: Sequence[Mapping[str, Any]]) -> list[str]:
     """A table of sinks, and what is wrong with some of them."""
     rows = [
@@ -149,6 +161,12 @@ def _sink_lines(sinks: Sequence[Mapping[str, Any]]) -> list[str]:
             f"sink {printable(one['sink'])} cannot deliver since {one['since']}: {_line(one['reason'], 200)}"
             for one in sinks
             if one["reason"] is not None
+        ),
+        *(
+            f"sink {printable(one['sink'])} was too far behind: results from position {gap['start']:,} to "
+            f"{gap['end']:,} are no longer kept, since {gap['since']}; {gap['bytes']:,} bytes in all"
+            for one in sinks
+            if (gap := one["missed"]) is not None
         ),
     ]
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from seine.cli.hosting import (
     add_budget,
     add_hosting,
+    add_keep,
     add_lead,
     add_options_file,
     add_purging,
@@ -73,6 +74,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add_udf(parser)
     add_options_file(parser)
     parser.add_argument("--follow", action="store_true", help="keep waiting for more input at the end of it")
+    add_keep(parser)
     add_budget(parser)
     add_lead(parser)
     add_sharing(parser)
@@ -102,6 +104,7 @@ def command(arguments: argparse.Namespace) -> int:
             lead=lead(arguments),
             sharing=strategy(arguments),
             sample=arguments.sample,
+            keep=arguments.keep,
             notice=progress.tell,
             progress=progress,
         )

@@ -13,6 +13,7 @@ from seine.cli.full_disk import is_full_disk
 from seine.cli.hosting import (
     add_budget,
     add_hosting,
+    add_keep,
     add_lead,
     add_options_file,
     add_purging,
@@ -22,6 +23,7 @@ from seine.cli.hosting import (
     host,
     lead,
     positive,
+    retention,
     strategy,
 )
 from seine.cli.private_state import private_state
@@ -30,7 +32,6 @@ from seine.cli.service_client import FOLDER
 from seine.cli.stop_signals import StopSignals
 from seine.cli.udf_option import add_udf
 from seine.errors import RunError, SeineError
-from seine.intake.retention_limit import RetentionLimit
 from seine.runtime.option_secrets import OptionSecrets
 from seine.service.client import read_token
 from seine.service.folder import ServiceFolder
@@ -90,9 +91,10 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument(
         "--retain",
         metavar="AMOUNT",
-        type=_retention,
+        type=retention,
         help="keep admitted input for queries with history: 30d, 12h, 50GB (default: none)",
     )
+    add_keep(parser)
     add_budget(parser)
     add_lead(parser)
     add_options_file(parser, otherwise="")
@@ -118,18 +120,12 @@ def command(arguments: argparse.Namespace) -> int:
             budget(arguments),
             lead=lead(arguments),
             retain=arguments.retain,
+            keep=arguments.keep,
             strategy=strategy(arguments),
             secrets=OptionSecrets.read(arguments.options_file, environment=False),
         )
         _Serving(arguments, listening, options, progress).go_on()
     return 0
-
-
-def _retention(text: str) -> RetentionLimit:
-    try:
-        return RetentionLimit.parse(text)
-    except SeineError as error:
-        raise argparse.ArgumentTypeError(f"{error.message}; {error.hint}") from None
 
 
 class _Serving:
@@ -189,7 +185,8 @@ class _Serving:
                 self._progress.tell(f"serving {service.folder.path} at {server.url}")
                 self._progress.say("starting Spark")
                 self._served, self._full = True, False
-                host(service, self._arguments.master, log, signals, None, self._progress.tell, again=again)
+                keep, tell = self._options.keep, self._progress.tell
+                host(service, self._arguments.master, log, signals, None, tell, keep=keep, again=again)
         except RunError as error:
             error.hint = error.hint or f"Spark's log is {log}"
             raise

@@ -6,6 +6,7 @@ import argparse
 import sys
 
 from seine.cli.service_client import add_asking, client_of
+from seine.errors import printable
 
 _ABOUT = "Print the records of a query as they come, as JSON Lines; end with Ctrl-C."
 
@@ -21,10 +22,15 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def command(arguments: argparse.Namespace) -> int:
     start = "start" if arguments.all or arguments.no_follow else "end"
+    follow, client = not arguments.no_follow, client_of(arguments)
     try:
-        for lines in client_of(arguments).tail(arguments.query, start, not arguments.no_follow):
+        for lines in client.tail(arguments.query, start, follow, _tell):
             sys.stdout.buffer.write(lines)
             sys.stdout.buffer.flush()
     except KeyboardInterrupt:  # the way to end it
         return 0
     return 0
+
+
+def _tell(text: str) -> None:
+    print(f"seine: {printable(text)}", file=sys.stderr)

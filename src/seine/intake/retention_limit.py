@@ -1,4 +1,4 @@
-"""How long, or how much of, admitted input a service retains: `--retain 30d`, `--retain 50GB`."""
+"""How long, or how much of, something is kept: `--retain 30d`, `--keep 50GB`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _AMOUNT = re.compile(r"([1-9][0-9]{0,11}) ?([A-Za-z]+)")
 
 @dataclass(frozen=True)
 class RetentionLimit:
-    """The oldest retained entries go when they are older than `seconds`, or when all exceed `bytes`."""
+    """The oldest parts go when they are older than `seconds`, or when all exceed `bytes`."""
 
     seconds: int | None = None
     bytes: int | None = None
@@ -33,6 +33,4 @@ class RetentionLimit:
                 return RetentionLimit(seconds=amount * _SECONDS[unit.lower()])
             if unit.upper() in _BYTES:
                 return RetentionLimit(bytes=amount * _BYTES[unit.upper()])
-        raise SeineError(
-            f"'{text}' is no duration and no size", hint="--retain 30d, 12h or 45m; or --retain 50GB or 800MB"
-        )
+        raise SeineError(f"'{text}' is no duration and no size", hint="30d, 12h or 45m; or 50GB or 800MB")

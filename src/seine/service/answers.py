@@ -39,6 +39,22 @@ class RetainedAnswer(TypedDict):
     bytes: Annotated[int, Field(description="on disk, compressed")]
 
 
+class KeptAnswer(TypedDict):
+    """From which positions on results and dead letters are kept; 0 if from the beginning."""
+
+    results: int
+    dead_letters: int
+
+
+class MissedAnswer(TypedDict):
+    """What a sink could not deliver, because it was no longer kept."""
+
+    bytes: Annotated[int, Field(description="of the results, of all queries, in all gaps")]
+    start: Annotated[int, Field(description="the position at which the last gap begins")]
+    end: Annotated[int, Field(description="the position from which on it went on")]
+    since: Annotated[str, Field(description="when that was found: ISO 8601, UTC")]
+
+
 class WaitingAnswer(TypedDict):
     """What a sink has not delivered yet, of the micro-batches since the service was started."""
 
@@ -65,6 +81,9 @@ class SinkAnswer(TypedDict):
     position: Annotated[int, Field(description="in the results, in bytes: what is before it is delivered")]
     lag: Annotated[int, Field(description="bytes of the results, of all queries, that come after it")]
     undelivered: Annotated[int, Field(description="records that it has given up: a webhook's dead letters")]
+    missed: Annotated[
+        MissedAnswer | None, Field(description="what it was too far behind for; null if nothing")
+    ]
     waiting: Annotated[
         WaitingAnswer | None, Field(description="what it has not delivered yet; null if nothing")
     ]
@@ -109,6 +128,7 @@ class StatusAnswer(TypedDict):
     ]
     depth: StageCounts
     retained: Annotated[RetainedAnswer | None, Field(description="null without --retain")]
+    kept: KeptAnswer
     sinks: list[SinkAnswer]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -57,12 +57,19 @@ class Client:
     def resume(self, name: str) -> dict[str, Any]:
         return self._object("POST", f"/v1/queries/{quote(name, safe='')}/resume")
 
-    def tail(self, name: str, start: str, follow: bool) -> Iterator[bytes]:
-        """Records of a query as lines, piece by piece; empty pieces while there are none."""
+    def tail(
+        self, name: str, start: str, follow: bool, tell: Callable[[str], None] = lambda text: None
+    ) -> Iterator[bytes]:
+        """Records of a query as lines, piece by piece; empty pieces while there are none.
+
+        It is told if records since the query's registration are no longer kept.
+        """
         while True:
             words = urlencode({"from": start, "wait": _POLL_SECONDS if follow else 0})
             path = f"/v1/queries/{quote(name, safe='')}/results?{words}"
             lines, headers = self._ask("GET", path)
+            if (kept_from := headers["Seine-Kept-From"]) is not None:
+                tell(f"records of {name} before position {kept_from} of the results are no longer kept")
             yield lines
             if not follow and headers["Seine-Next"] == start:
                 return

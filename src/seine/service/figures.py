@@ -28,7 +28,8 @@ class DeliveryFigures:
     input_rows: int
     output_rows: int
     dead_letters: int
-    dead_bytes: int  # of the dead-letter file, that are final
+    dead_bytes: int  # of the dead-letter files, that are final
+    dead_starts: tuple[int, ...]  # where these files start
     outputs: Mapping[str, int]
     importance: Mapping[str, float]
     cut: frozenset[str]
@@ -74,6 +75,7 @@ class FigureTaker:
             totals.output_rows,
             totals.dead_letters,
             totals.dead_bytes,
+            tuple(one.start for one in totals.dead_segments) or (0,),
             MappingProxyType(dict(totals.outputs)),
             MappingProxyType(dict(totals.importance)),
             frozenset(totals.cut),

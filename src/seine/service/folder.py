@@ -2,7 +2,7 @@
 
 catalog.db      what is declared: the truth after a crash
 pipeline/       the pipeline's own folder: journal, network versions, state
-results.jsonl   the records of all queries
+results.jsonl   the records of all queries; later segments are results-<position>.jsonl
 dead.jsonl      lines that were refused
 sinks/          how far each sink has come
 undelivered/    by sink, the records that a webhook did not take

@@ -26,6 +26,7 @@ from seine.runtime.folder.kept_functions import keep_functions, load_functions
 from seine.runtime.folder.settings import new_settings
 from seine.runtime.history_replay import HistoryReplays
 from seine.runtime.option_secrets import OptionSecrets
+from seine.runtime.output.log_files import LogFiles
 from seine.runtime.output.sink import Sink
 from seine.runtime.output.totals import exact_share
 from seine.runtime.spark_reading import SparkDoor, SparkReading
@@ -64,7 +65,8 @@ class ServiceOptions:
 
     `budget` is what a node may spend in a task, None for what the folder has. Without `reading` no source is
     opened: what is registered can be looked at and dropped, and nothing runs. Within the limit `retain` input
-    that is done is kept, for queries that begin with history. `secrets` are values of options.
+    that is done is kept, for queries that begin with history; within `keep`, results and dead letters.
+    `secrets` are values of options.
     """
 
     batch_rows: int | None = None
@@ -76,6 +78,7 @@ class ServiceOptions:
     reading: bool = True
     lead: Lead = NO_LEAD
     retain: RetentionLimit | None = None
+    keep: RetentionLimit | None = None
     strategy: Strategy = CONFIGURATIONS["all"]
     secrets: OptionSecrets = field(default_factory=lambda: OptionSecrets(environment=False))
 
@@ -115,10 +118,11 @@ class Service:
         )
         self._retained = self._open_retained(options)
         self._intake = self._open_intake(options, turn)
-        self.sink = Sink(self.deployment, folder.results, folder.dead, _limits(view), indexed=True)
+        files, keep = (folder.results, folder.dead), options.keep
+        self.sink = Sink(self.deployment, *files, _limits(view), indexed=True, keep=keep)
         _remind(self.sink, view, self.deployment)
         self._sinks = (
-            SinkThreads(folder.sinks, folder.undelivered, self.sink.index, options.secrets)
+            SinkThreads(folder.sinks, folder.undelivered, self.sink.index, options.secrets, options.keep)
             if options.reading
             else None
         )
@@ -289,6 +293,7 @@ class Service:
             "joined_births": sum(one.position.joined for one in view.registered.values() if not one.paused),
             "depth": {"used": view.depth, "stages": self.deployment.settings.depth},
             "retained": self._retained_answer(),
+            "kept": {"results": self.sink.index.results.first, "dead_letters": figures.dead_starts[0]},
             "sinks": self.sinks(),
         }
 
@@ -327,9 +332,11 @@ class Service:
         taken = self._pushes.push(stream, body, key)
         return {"stream": stream.name, "lines": taken.lines, "repeated": taken.repeated}
 
-    def dead_letters(self, after: int, stream: str | None, most: int) -> DeadLetterPage:
-        """Dead letters from a place in their file on, perhaps of one stream alone."""
-        return read_dead_letters(self.folder.dead, after, self.published.figures.dead_bytes, stream, most)
+    def dead_letters(self, after: int | None, stream: str | None, most: int) -> DeadLetterPage:
+        """Dead letters from a position on, or from the first that is kept; perhaps of one stream alone."""
+        figures = self.published.figures
+        files = LogFiles(self.folder.dead, figures.dead_starts)
+        return read_dead_letters(files, after, figures.dead_bytes, stream, most)
 
     def queries(self) -> list[QueryAnswer]:
         """Every query with what it has delivered, in the order of registration."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from seine.service.answers import SinkAnswer, WaitingAnswer
+from seine.service.answers import MissedAnswer, SinkAnswer, WaitingAnswer
 from seine.sinks.record_piece import Waiting
+from seine.sinks.sink_progress import MissedResults
 from seine.sinks.sink_threads import SinkStatus
 
 
@@ -24,8 +25,13 @@ def sink_answer(status: SinkStatus) -> SinkAnswer:
         "position": status.position,
         "lag": status.lag,
         "undelivered": status.undelivered,
+        "missed": None if status.missed is None else _missed_answer(status.missed),
         "waiting": None if status.waiting is None else _waiting_answer(status.waiting),
     }
+
+
+def _missed_answer(missed: MissedResults) -> MissedAnswer:
+    return {"bytes": missed.bytes, "start": missed.start, "end": missed.end, "since": missed.since}
 
 
 def _waiting_answer(waiting: Waiting) -> WaitingAnswer:

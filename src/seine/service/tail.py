@@ -23,6 +23,7 @@ def read_records(index: ResultIndex, query: str, start: int, most: int = _MOST_P
 
     What is read is proportional to them, whatever other queries have delivered meanwhile.
     """
+    index.results.refuse_too_old(start)
     settled = index.settled  # before the ranges are looked up, so that none is left out
     ranges, complete = index.ranges(query, start, most)
     lines: list[bytes] = []

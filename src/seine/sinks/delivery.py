@@ -5,34 +5,49 @@ in order, whatever step a crash comes between: a step is either not begun, or do
 
     choose an end ─> note it ─> write the piece ─> note the position
                     (durable)   (idempotent)        (durable)
+
+What is no longer kept when a sink comes to it is a gap: it is noted among what was not delivered, then the
+position after it, and the sink goes on from there.
 """
 
 from __future__ import annotations
 
-import os
+import json
+import logging
+from datetime import UTC, datetime
 
 from msgspec import structs
 
 from seine.catalog import StoredSink
-from seine.runtime.folder.durable import write_whole
 from seine.runtime.output.result_index import ResultIndex
 from seine.sinks.record_piece import next_end, read_piece
 from seine.sinks.sink_progress import SinkProgress, read_progress, save_progress
 from seine.sinks.sink_target import SinkTarget
+from seine.sinks.undelivered_files import UndeliveredFiles
+
+_logger = logging.getLogger(__name__)
 
 
 class Delivery:
     """Brings what is committed to a target. One thread calls `step`; any may read `progress`."""
 
     def __init__(
-        self, sink: StoredSink, index: ResultIndex, path: str, target: SinkTarget, most: int | None = None
+        self,
+        sink: StoredSink,
+        index: ResultIndex,
+        path: str,
+        undelivered: UndeliveredFiles,
+        target: SinkTarget,
+        most: int | None = None,
     ) -> None:
-        self._queries = sink.definition.queries
+        """The progress is in the file `path`; what cannot be delivered goes to `undelivered`."""
+        self._name, self._queries = sink.definition.name, sink.definition.queries
         self._index = index
-        self._path = path
+        self._path, self._undelivered = path, undelivered
         self._target = target
         self._most = target.most_piece if most is None else most
         self.progress = read_progress(path, sink.start)
+        self._saved = self.progress.position
 
     def begin(self) -> None:
         """Connect to the target."""
@@ -40,6 +55,8 @@ class Delivery:
 
     def step(self) -> bool:
         """Deliver the next piece; False if there is none now."""
+        if self.progress.position < self._index.results.first:
+            self._pass_gap(self._index.results.first)
         progress = self.progress
         if progress.pending is None:
             end = self._next_end(progress.position)
@@ -51,16 +68,14 @@ class Delivery:
         self._deliver(self.progress)
         return True
 
-    def give_up(self, folder: str, sink: str, reason: str) -> None:
+    def give_up(self, reason: str) -> None:
         """Set the piece that was begun aside, in a file of its own, and go on after it."""
         progress = self.progress
         if progress.pending is None:
             return
         piece = read_piece(self._index, self._queries, progress.position, progress.pending)
-        os.makedirs(folder, exist_ok=True)
-        write_whole(
-            os.path.join(folder, f"{piece.start:015d}-{piece.end:015d}.jsonl"), piece.letters(sink, reason)
-        )
+        name = f"{piece.start:015d}-{piece.end:015d}.jsonl"
+        self._undelivered.add(name, piece.letters(self._name, reason))
         self._save(progress.given_up(piece.end, piece.count))
 
     def _next_end(self, position: int) -> int:
@@ -73,8 +88,24 @@ class Delivery:
         return any(ranges and ranges[0].start < end for ranges in pages)
 
     def _pass_over(self, end: int) -> None:
-        """Nothing here is for this sink: a crash would only look again."""
+        """Nothing here is for this sink: a crash would only look again, while what is here is kept."""
+        active = self._index.results.starts[-1]
         self.progress = structs.replace(self.progress, position=max(end, self.progress.position))
+        if self._saved < active <= self.progress.position:
+            self._save(self.progress)
+
+    def _pass_gap(self, first: int) -> None:
+        """Note that what comes before a position is no longer kept, and go on from there."""
+        progress = self.progress
+        reason = f"results from position {progress.position} to {first} are no longer kept"
+        note: dict[str, object] = {"sink": self._name, "reason": reason}
+        note |= {"start": progress.position, "end": first}
+        if progress.pending is not None:
+            note["perhaps_delivered"] = progress.pending
+        name = f"gap-{progress.position:015d}-{first:015d}.jsonl"
+        self._undelivered.add(name, json.dumps(note, ensure_ascii=False).encode() + b"\n")
+        self._save(progress.gone_on(first, datetime.now(UTC).isoformat(timespec="seconds")))
+        _logger.warning("a sink was too far behind: %s", reason, extra={"sink": self._name})
 
     def _deliver(self, progress: SinkProgress) -> None:
         assert progress.pending is not None
@@ -84,4 +115,4 @@ class Delivery:
 
     def _save(self, progress: SinkProgress) -> None:
         save_progress(self._path, progress)
-        self.progress = progress
+        self.progress, self._saved = progress, progress.position

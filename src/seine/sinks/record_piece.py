@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from seine.runtime.output.log_files import TooOldError
 from seine.runtime.output.range_chain import ByteRange
 from seine.runtime.output.result_file import ResultFile
 from seine.runtime.output.result_index import ResultIndex
@@ -46,7 +47,10 @@ class RecordPiece:
 
 
 class Waiting(NamedTuple):
-    """What a sink has not delivered: micro-batches, records (None: more than a piece has), since when."""
+    """What a sink has not delivered: micro-batches, records, since when.
+
+    There is no number of records if they are more than a piece has, or some of them are no longer kept.
+    """
 
     batches: int
     records: int | None
@@ -58,8 +62,11 @@ def waiting(index: ResultIndex, queries: Sequence[str], position: int) -> Waitin
     since = index.waiting_since(position)
     if since is None:
         return None
-    end = next_end(index, queries, position)
-    records = read_piece(index, queries, position, end).count if end == index.settled else None
+    try:
+        end = next_end(index, queries, position)
+        records = read_piece(index, queries, position, end).count if end == index.settled else None
+    except TooOldError:
+        records = None
     return Waiting(index.batches_after(position), records, since)
 
 

@@ -15,6 +15,7 @@ from seine.algebra.plan import Query
 from seine.algebra.sink_definition import SinkDef
 from seine.catalog import StoredSink
 from seine.errors import RunError
+from seine.intake.retention_limit import RetentionLimit
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.durable import write_whole
 from seine.runtime.folder.settings import read_record
@@ -63,14 +64,18 @@ class RunSinks:
         notice: Callable[[str], None],
         *,
         lasting: bool,
+        keep: RetentionLimit | None = None,
     ) -> None:
-        """`lasting` is a folder that the next process finds again. `notice` hears which target is down."""
+        """`lasting` is a folder that the next process finds again. `notice` hears which target is down.
+
+        Of what could not be delivered so much is kept as `keep` says.
+        """
         self._lasting, self._notice = lasting, notice
         self._down: set[str] = set()  # sinks whose trouble was told
         identities = _identities(deployment.sink_identities, sinks)
         self._sinks = {key: StoredSink(sink, identities[key], 0) for key, sink in sinks.items()}
         self._queries = queries
-        self._threads = SinkThreads(deployment.sinks, deployment.undelivered, index, secrets)
+        self._threads = SinkThreads(deployment.sinks, deployment.undelivered, index, secrets, keep)
         self._threads.clear(self._sinks)
         self.wake()
 
@@ -96,7 +101,12 @@ class RunSinks:
     def statistics(self) -> dict[str, SinkStatistics]:
         """What each sink has delivered, and given up."""
         states = self._threads.states()
-        return {one.sink.definition.name: SinkStatistics(one.records, one.undelivered) for one in states}
+        return {
+            one.sink.definition.name: SinkStatistics(
+                one.records, one.undelivered, 0 if one.missed is None else one.missed.bytes
+            )
+            for one in states
+        }
 
     def finish(self, is_stopped: Callable[[], bool]) -> None:
         """Wait until all is delivered; when stopped, only for a moment. A sink that cannot is a RunError.
@@ -110,6 +120,10 @@ class RunSinks:
             if not is_stopped():
                 raise RunError(message, hint=hint)
             self._notice(f"{message}; {hint}")
+        for name, sink in self.statistics().items():
+            if sink.missed_bytes:
+                gone = f"{sink.missed_bytes:,} bytes of results were no longer kept"
+                self._notice(f"sink {name} was too far behind: {gone}")
 
     def _drain(self, is_stopped: Callable[[], bool]) -> list[SinkThread]:
         """Those that have not got all when patience is over."""

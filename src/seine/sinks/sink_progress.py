@@ -18,6 +18,15 @@ from seine.runtime.folder.settings import read_record
 from seine.typed_json import write_json
 
 
+class MissedResults(Struct, frozen=True):
+    """What was no longer kept when a sink came to it: bytes in all, the last gap, and when it was found."""
+
+    bytes: int
+    start: int
+    end: int
+    since: str
+
+
 class SinkProgress(Struct, frozen=True):
     """The position of a sink in the results, in bytes, and how many records it has delivered."""
 
@@ -25,6 +34,7 @@ class SinkProgress(Struct, frozen=True):
     pending: int | None = None
     records: int = 0
     undelivered: int = 0  # records that were given up
+    missed: MissedResults | None = None
 
     def begun(self, end: int) -> SinkProgress:
         """The piece up to `end` is about to be delivered."""
@@ -34,13 +44,23 @@ class SinkProgress(Struct, frozen=True):
         """The piece up to `end` is delivered.
 
         >>> SinkProgress(10).begun(30).done(30, 2)
-        SinkProgress(position=30, pending=None, records=2, undelivered=0)
+        SinkProgress(position=30, pending=None, records=2, undelivered=0, missed=None)
         """
         return structs.replace(self, position=end, pending=None, records=self.records + records)
 
     def given_up(self, end: int, records: int) -> SinkProgress:
         """The piece up to `end` is set aside."""
         return structs.replace(self, position=end, pending=None, undelivered=self.undelivered + records)
+
+    def gone_on(self, first: int, since: str) -> SinkProgress:
+        """What comes before `first` is no longer kept.
+
+        >>> SinkProgress(10).gone_on(30, "noon").gone_on(40, "one").missed
+        MissedResults(bytes=30, start=30, end=40, since='one')
+        """
+        before = 0 if self.missed is None else self.missed.bytes
+        missed = MissedResults(before + first - self.position, self.position, first, since)
+        return structs.replace(self, position=first, pending=None, missed=missed)
 
 
 def read_progress(path: str, start: int) -> SinkProgress:

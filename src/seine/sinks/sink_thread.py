@@ -15,6 +15,7 @@ from seine.sinks.delivery import Delivery
 from seine.sinks.record_piece import Waiting, waiting
 from seine.sinks.sink_progress import SinkProgress
 from seine.sinks.sink_target import SinkTarget
+from seine.sinks.undelivered_files import UndeliveredFiles
 
 _logger = logging.getLogger(__name__)
 
@@ -34,7 +35,7 @@ class SinkThread:
         sink: StoredSink,
         index: ResultIndex,
         path: str,
-        undelivered: str,
+        undelivered: UndeliveredFiles,
         open_target: OpenTarget,
         hide: Hide,
     ) -> None:
@@ -94,7 +95,7 @@ class SinkThread:
         """Deliver until stopped."""
         target = self._open_target()
         try:
-            delivery = Delivery(self.sink, self._index, self._path, target)
+            delivery = Delivery(self.sink, self._index, self._path, self._undelivered, target)
             self._delivery = delivery
             delivery.begin()
             self._give_up(target, delivery)
@@ -113,7 +114,7 @@ class SinkThread:
         """Set a piece aside that was tried so often as its target allows."""
         if target.attempts is None or self._tries < target.attempts or self.trouble is None:
             return
-        delivery.give_up(self._undelivered, self.sink.definition.name, self.trouble[0])
+        delivery.give_up(self.trouble[0])
         self._tries = 0
         extra = {"sink": self.sink.definition.name, "undelivered": delivery.progress.undelivered}
         _logger.warning("a sink has given up records: %s", self.trouble[0], extra=extra)

@@ -10,13 +10,16 @@ from threading import Lock
 
 from seine.algebra.plan import Query
 from seine.catalog import StoredSink
+from seine.intake.retention_limit import RetentionLimit
 from seine.runtime.option_secrets import OptionSecrets
 from seine.runtime.output.result_index import ResultIndex
 from seine.sinks.folder_target import FolderTarget
 from seine.sinks.kafka_target import KafkaTarget
 from seine.sinks.record_piece import Waiting
+from seine.sinks.sink_progress import MissedResults
 from seine.sinks.sink_target import SinkTarget
 from seine.sinks.sink_thread import SinkThread
+from seine.sinks.undelivered_files import UndeliveredFiles
 from seine.sinks.webhook_target import WebhookTarget
 
 
@@ -30,14 +33,23 @@ class SinkStatus:
     lag: int
     trouble: tuple[str, str] | None
     undelivered: int  # records that were given up
+    missed: MissedResults | None  # what was no longer kept when it came to it
     waiting: Waiting | None  # None while nothing waits
 
 
 class SinkThreads:
     """Starts and ends the threads of sinks as these come and go."""
 
-    def __init__(self, folder: str, undelivered: str, index: ResultIndex, secrets: OptionSecrets) -> None:
+    def __init__(
+        self,
+        folder: str,
+        undelivered: str,
+        index: ResultIndex,
+        secrets: OptionSecrets,
+        keep: RetentionLimit | None = None,
+    ) -> None:
         self._folder, self._undelivered, self._index, self._secrets = folder, undelivered, index, secrets
+        self._keep = keep  # of what could not be delivered, for each sink
         self._lock = Lock()
         self._followed: Mapping[str, StoredSink] | None = None
         self._threads: dict[str, SinkThread] = {}  # by identity
@@ -59,8 +71,9 @@ class SinkThreads:
             if identity not in self._threads:
                 read = {name: query_of(name) for name in sink.definition.queries}
                 opening = partial(open_target, sink, read, self._secrets)
-                places = self._path(identity), os.path.join(self._undelivered, identity)
-                self._threads[identity] = SinkThread(sink, self._index, *places, opening, self._secrets.hide)
+                aside = UndeliveredFiles(os.path.join(self._undelivered, identity), self._keep)
+                path, hide = self._path(identity), self._secrets.hide
+                self._threads[identity] = SinkThread(sink, self._index, path, aside, opening, hide)
 
     def clear(self, sinks: Mapping[str, StoredSink]) -> None:
         """Remove the positions of sinks that are gone, and make a place for others, before all begins."""
@@ -103,6 +116,7 @@ def _status(thread: SinkThread) -> SinkStatus:
         thread.lag,
         thread.trouble,
         progress.undelivered,
+        progress.missed,
         thread.waiting(),
     )
 

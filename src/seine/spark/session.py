@@ -13,9 +13,11 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from seine.errors import SeineError
+from seine.intake.retention_limit import RetentionLimit
 from seine.scratch_folder import scratch_folder
 from seine.spark.home import use_installed_pyspark
 from seine.spark.java import require_java
+from seine.spark.log_settings import log_settings
 from seine.spark.malloc import keep_freed_memory
 from seine.spark.master import chosen_master, require_master
 from seine.spark.sockets import local_sockets
@@ -50,8 +52,8 @@ _LOCAL_FILES = {
 }
 
 
-def open_session(master: str | None, log: str) -> SparkSession:
-    """Start Spark with its own chatter in a log file. Needs Java."""
+def open_session(master: str | None, log: str, keep: RetentionLimit | None = None) -> SparkSession:
+    """Start Spark with its own chatter in a log file, of which so much is kept. Needs Java."""
     require_java()
     keep_freed_memory()
     use_installed_pyspark()
@@ -64,7 +66,7 @@ def open_session(master: str | None, log: str) -> SparkSession:
         builder = builder.master(url)
     builder = builder.config("spark.driver.memory", os.environ.get("SEINE_DRIVER_MEMORY", "2g"))
     builder = builder.config(
-        "spark.driver.extraJavaOptions", f"{_log_options(log)} {_JVM} {_scratch_options()}"
+        "spark.driver.extraJavaOptions", f"{_log_options(log, keep)} {_JVM} {_scratch_options()}"
     )
     for name, value in {**SETTINGS, **_LOCAL_FILES, **local_sockets(url)}.items():
         builder = builder.config(name, value)
@@ -126,10 +128,10 @@ def _scratch_options() -> str:
     return f"-Djava.io.tmpdir={folder} -XX:-UsePerfData"
 
 
-def reopen_session(master: str | None, log: str) -> SparkSession:
+def reopen_session(master: str | None, log: str, keep: RetentionLimit | None = None) -> SparkSession:
     """Start Spark again in this process, after it has died or lost its workers; what is left of it ends."""
     _discard_session()
-    return open_session(master, log)
+    return open_session(master, log, keep)
 
 
 def _discard_session() -> None:
@@ -154,24 +156,13 @@ def require_settings(spark: SparkSession) -> None:
             spark.conf.set(name, value)
 
 
-def _log_options(log: str) -> str:
+def _log_options(log: str, keep: RetentionLimit | None) -> str:
     """A log4j2 configuration of our own: everything into one file."""
     folder = tempfile.mkdtemp(dir=scratch_folder(), prefix="log-")
     path = os.path.join(folder, "log4j2.properties")
     with open(path, "w", encoding="utf-8") as file:
-        file.write(_LOG4J.format(log=log))
+        file.write(log_settings(log, keep))
     return f"-Dlog4j2.configurationFile=file:{path}"
-
-
-_LOG4J = """\
-rootLogger.level = warn
-rootLogger.appenderRef.file.ref = file
-appender.file.type = File
-appender.file.name = file
-appender.file.fileName = {log}
-appender.file.layout.type = PatternLayout
-appender.file.layout.pattern = %d{{yyyy-MM-dd HH:mm:ss}} %p %c: %m%n%ex
-"""
 
 
 def _first_line(error: BaseException) -> str:

@@ -10,6 +10,7 @@ import pytest
 
 from seine.errors import RunError
 from seine.runtime.output import result_file
+from seine.runtime.output.log_files import LogFiles
 from seine.runtime.output.result_file import ResultFile
 from seine.runtime.output.result_index import ResultIndex
 from seine.service.tail import read_records
@@ -26,7 +27,7 @@ def index(tmp_path: Path) -> Iterator[ResultIndex]:
     with path.open("wb") as file:
         for i in range(50):
             file.write(record("heavy", i) * 1000 + record("rare", i))
-    made = ResultIndex(str(tmp_path / "index"), str(path), path.stat().st_size)
+    made = ResultIndex(str(tmp_path / "index"), LogFiles(str(path)), path.stat().st_size)
     yield made
     made.close()
 
@@ -80,13 +81,13 @@ def test_a_place_amid_a_line_is_after_it(index: ResultIndex) -> None:
 def test_a_line_may_be_longer_than_an_answer(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     path.write_bytes(record("q", 1, 200_000) + record("q", 2))
-    index = ResultIndex(str(tmp_path / "index"), str(path), path.stat().st_size)
+    index = ResultIndex(str(tmp_path / "index"), LogFiles(str(path)), path.stat().st_size)
     assert all_records(index, "q", 1000) == [1, 2]
     index.close()
 
 
 def test_results_that_somebody_cut_are_named(index: ResultIndex) -> None:
-    Path(index.results).write_bytes(b"")
+    Path(index.results.path).write_bytes(b"")
     with pytest.raises(RunError, match="is shorter than what was delivered"):
         read_records(index, "rare", 0)
     with ResultFile(index.results) as file, pytest.raises(RunError):

@@ -14,6 +14,7 @@ from seine.sinks.delivery import Delivery
 from seine.sinks.folder_target import FolderTarget
 from seine.sinks.record_piece import RecordPiece
 from seine.sinks.sink_target import SinkTarget
+from seine.sinks.undelivered_files import UndeliveredFiles
 from tests.support.seeds import seeds
 from tests.support.sink_rig import GrowingResults, folder_lines, stored_sink
 
@@ -66,7 +67,14 @@ def test_records_arrive_once_and_in_order_through_kills(
     batches = 15
     while True:
         try:
-            delivery = Delivery(sink, results.index, str(tmp_path / "s.json"), FolderTarget(sink, {}), most)
+            delivery = Delivery(
+                sink,
+                results.index,
+                str(tmp_path / "s.json"),
+                UndeliveredFiles(str(tmp_path / "undelivered")),
+                FolderTarget(sink, {}),
+                most,
+            )
             while delivery.step() or batches:
                 if batches and random.random() < 0.6:
                     batches -= 1
@@ -95,9 +103,9 @@ def test_a_piece_that_was_begun_is_the_same_after_a_restart_though_there_is_more
 
     path = str(tmp_path / "s.json")
     with pytest.raises(OSError, match="down"):
-        Delivery(sink, results.index, path, Down()).step()
+        Delivery(sink, results.index, path, UndeliveredFiles(str(tmp_path / "undelivered")), Down()).step()
     results.add(random, 30)
-    delivery = Delivery(sink, results.index, path, Down())
+    delivery = Delivery(sink, results.index, path, UndeliveredFiles(str(tmp_path / "undelivered")), Down())
     while delivery.step():
         pass
 
@@ -117,6 +125,7 @@ def test_what_others_deliver_writes_nothing(tmp_path: Path) -> None:
         stored_sink(tmp_path / "alerts"),
         results.index,
         str(tmp_path / "s.json"),
+        UndeliveredFiles(str(tmp_path / "undelivered")),
         FolderTarget(stored_sink(tmp_path / "alerts"), {}),
     )
 

@@ -16,6 +16,7 @@ from seine.sinks import kafka_client, kafka_target
 from seine.sinks.delivery import Delivery
 from seine.sinks.kafka_target import KafkaTarget
 from seine.sinks.sink_progress import SinkProgress, save_progress
+from seine.sinks.undelivered_files import UndeliveredFiles
 from tests.support.kafka_broker import kafka_servers
 from tests.support.kafka_topic import committed_lines, committed_records, create_topic, delete_topic
 from tests.support.service_rig import Rig, rig_of_two_streams
@@ -49,13 +50,15 @@ def test_a_client_that_hangs_cannot_commit_once_another_has_begun(servers: str, 
     create_topic(servers, "fenced")
     sink = stored_sink(f"kafka://{servers}/fenced")
     hung, other = KafkaTarget(sink, OptionSecrets()), KafkaTarget(sink, OptionSecrets())
-    before = Delivery(sink, results.index, path, hung)
+    before = Delivery(sink, results.index, path, UndeliveredFiles(str(tmp_path / "undelivered")), hung)
     before.begin()
-    after = Delivery(sink, results.index, path, other)
+    after = Delivery(sink, results.index, path, UndeliveredFiles(str(tmp_path / "undelivered")), other)
     after.begin()
     with pytest.raises(SeineError, match="fenced"):
         before.step()
-    after = Delivery(sink, results.index, path, other)  # with the piece that the other has begun
+    after = Delivery(
+        sink, results.index, path, UndeliveredFiles(str(tmp_path / "undelivered")), other
+    )  # with the piece that the other has begun
     while after.step():
         pass
     hung.close()
@@ -87,7 +90,9 @@ def test_a_topic_that_was_deleted_and_made_again_gets_what_follows(servers: str,
     sink = stored_sink(f"kafka://{servers}/again")
     for _ in range(2):
         target = KafkaTarget(sink, OptionSecrets())
-        delivery = Delivery(sink, results.index, path, target)
+        delivery = Delivery(
+            sink, results.index, path, UndeliveredFiles(str(tmp_path / "undelivered")), target
+        )
         delivery.begin()
         while delivery.step():
             pass
@@ -109,7 +114,13 @@ def test_a_sink_without_records_commits_its_offset_again(
     results.add(Random(1), 30)
     create_topic(servers, "quiet")
     target = KafkaTarget(stored_sink(f"kafka://{servers}/quiet"), OptionSecrets())
-    delivery = Delivery(stored_sink(f"kafka://{servers}/quiet"), results.index, path, target)
+    delivery = Delivery(
+        stored_sink(f"kafka://{servers}/quiet"),
+        results.index,
+        path,
+        UndeliveredFiles(str(tmp_path / "undelivered")),
+        target,
+    )
     delivery.begin()
     while delivery.step():
         pass
@@ -242,7 +253,9 @@ def test_the_position_that_a_file_says_is_not_trusted_against_the_broker(
         target = KafkaTarget(sink, OptionSecrets())
         if not committed_lines(servers, "lost"):
             target.begin(SinkProgress(0))
-        delivery = Delivery(sink, results.index, path, target)
+        delivery = Delivery(
+            sink, results.index, path, UndeliveredFiles(str(tmp_path / "undelivered")), target
+        )
         delivery.begin()
         while delivery.step():
             pass

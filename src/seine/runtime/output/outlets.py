@@ -11,14 +11,15 @@ import os
 import shutil
 import stat
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO, NamedTuple, Protocol
 
 from seine.errors import RunError, SeineError
+from seine.intake.retention_limit import RetentionLimit
+from seine.runtime.output.segmented_file import LogSegment, SegmentedFile, cannot_write
 
 _PIECE = 1 << 20
-_PUT_BACK = "put it back as it was, or name a new folder for the checkpoint or the service"
 
 Deliver = Callable[[dict[str, Any]], None]
 
@@ -28,6 +29,14 @@ class Folder:
     """A folder that gets one file a micro-batch, as a destination of results."""
 
     path: str
+
+
+class KeptLog(NamedTuple):
+    """How long an output is, the segments that it has, and how much of it is kept."""
+
+    length: int = 0
+    segments: Sequence[LogSegment] = ()
+    limit: RetentionLimit | None = None
 
 
 class Outlet(Protocol):
@@ -42,48 +51,6 @@ class Outlet(Protocol):
         ...
 
     def close(self) -> None: ...
-
-
-class AppendedFile:
-    """A file that grows by whole micro-batches.
-
-    What came after the last of them is cut off when the first one is added, not before: a run that is
-    refused leaves the file as it was.
-    """
-
-    def __init__(self, path: str, file: BinaryIO, length: int) -> None:
-        self._file = file
-        self._length: int | None = length
-        size = os.fstat(file.fileno()).st_size
-        if size < length:
-            file.close()
-            raise SeineError(
-                f"'{path}' is shorter than the checkpoint says ({size} < {length} bytes)",
-                hint=_PUT_BACK,
-            )
-
-    def append(self, stream: BinaryIO) -> None:
-        self._cut_back()
-        shutil.copyfileobj(stream, self._file, _PIECE)
-
-    def write(self, line: bytes) -> None:
-        self._cut_back()
-        self._file.write(line)
-
-    def _cut_back(self) -> None:
-        if self._length is not None:
-            self._file.truncate(self._length)
-            self._file.seek(self._length)
-            self._length = None
-
-    def settle(self) -> int:
-        self._cut_back()
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        return self._file.tell()
-
-    def close(self) -> None:
-        self._file.close()
 
 
 class FolderFiles:
@@ -181,30 +148,20 @@ class Callback(Discard):
             raise RunError(f"the callback failed: {type(error).__name__}: {error}") from error
 
 
-def open_outlet(out: str | Folder | Deliver | None, length: int) -> Outlet:
+def open_outlet(out: str | Folder | Deliver | None, kept: KeptLog) -> Outlet:
     """The outlet of a destination, after what it has already; None is standard output."""
     if out is None:
         return Stream(sys.stdout.buffer)
     if isinstance(out, Folder):
-        return FolderFiles(out.path, length)
-    return open_path(out, length) if isinstance(out, str) else Callback(out)
+        return FolderFiles(out.path, kept.length)
+    return open_path(out, kept) if isinstance(out, str) else Callback(out)
 
 
-def open_path(path: str, length: int) -> Outlet:
-    """A file to append to after its first `length` bytes, or a device or pipe of that name."""
-    if length and not os.path.exists(path):
-        raise SeineError(f"'{path}' is gone, and the checkpoint has {length} bytes in it", hint=_PUT_BACK)
+def open_path(path: str, kept: KeptLog) -> Outlet:
+    """A file to append to after what it has already, or a device or pipe of that name."""
+    if not os.path.exists(path) or stat.S_ISREG(os.stat(path).st_mode):
+        return SegmentedFile(path, *kept)
     try:
-        file = open(path, "r+b" if _is_file(path) else "wb")  # noqa: SIM115 - the outlet closes it
+        return Stream(open(path, "wb"))
     except OSError as error:
-        raise SeineError(
-            f"cannot write '{path}': {error.strerror}", hint="name a file in a folder you may write to"
-        ) from error
-    return AppendedFile(path, file, length) if _is_file(path) else Stream(file)
-
-
-def _is_file(path: str) -> bool:
-    try:
-        return stat.S_ISREG(os.stat(path).st_mode)
-    except OSError:
-        return False
+        raise cannot_write(path, error) from error

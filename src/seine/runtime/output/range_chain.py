@@ -14,7 +14,6 @@ at most log(n)**2 steps, in practice far fewer.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from struct import Struct
 from typing import NamedTuple
@@ -44,35 +43,6 @@ class ByteRange(NamedTuple):
 
     start: int
     end: int
-
-
-class NodeFile:
-    """Nodes by number, read by position: any thread may, while one appends."""
-
-    def __init__(self, path: str) -> None:
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-
-    def node(self, number: int) -> RangeNode:
-        return RangeNode._make(NODE.unpack(os.pread(self._file, NODE.size, (number - 1) * NODE.size)))
-
-    def range(self, number: int) -> ByteRange:
-        """The range of a node: it begins where the one before it in the file ends."""
-        start = 0 if number == 1 else self.node(number - 1).end
-        return ByteRange(start, self.node(number).end)
-
-    def write(self, number: int, content: bytes) -> None:
-        """Write nodes from a number on, over what a write that failed may have left there."""
-        position = (number - 1) * NODE.size
-        while content:
-            written = os.pwrite(self._file, content, position)
-            content, position = content[written:], position + written
-
-    def keep(self, count: int) -> None:
-        """Cut off what follows the first nodes."""
-        os.ftruncate(self._file, count * NODE.size)
-
-    def close(self) -> None:
-        os.close(self._file)
 
 
 class ChainLinks:
@@ -118,8 +88,12 @@ class ChainLinks:
         self.note(queries, ranks, numbers)
 
     def _at(self, queries: IntArray, ranks: IntArray) -> IntArray:
-        """The nodes of ranks that skipping from the last nodes comes to; rank 0 is nowhere."""
-        return np.where(ranks == 0, NOWHERE, self._path[queries, self._bits(ranks)])
+        """The nodes of ranks that skipping from the last nodes comes to; rank 0 is nowhere.
+
+        So is a node that was gone when the index was opened.
+        """
+        bits = self._bits(ranks)  # it may make room in the path
+        return np.where(ranks == 0, NOWHERE, self._path[queries, bits])
 
     def _bits(self, ranks: IntArray) -> IntArray:
         """The number of the lowest bit of each rank; of 0, any."""

@@ -5,40 +5,56 @@ from __future__ import annotations
 import os
 
 from seine.errors import RunError
+from seine.runtime.output.log_files import LogFiles, TooOldError
 from seine.runtime.output.range_chain import ByteRange
 
 _MORE = 1 << 16  # bytes at a time while the end of a line is looked for
 
 
 class ResultFile:
-    """Reads pieces of the results by position."""
+    """Reads pieces of the results by position. What has gone meanwhile is refused as too old."""
 
-    def __init__(self, path: str) -> None:
-        self._path = path
-        self._file = os.open(path, os.O_RDONLY)
+    def __init__(self, files: LogFiles) -> None:
+        self._files = files
+        self._open: dict[str, int] = {}
 
     def __enter__(self) -> ResultFile:
         return self
 
     def __exit__(self, *_: object) -> None:
-        os.close(self._file)
+        for file in self._open.values():
+            os.close(file)
 
     def read(self, start: int, end: int) -> bytes:
         pieces = []
-        while start < end:
-            piece = os.pread(self._file, end - start, start)
-            if not piece:
-                raise RunError(
-                    f"'{self._path}' is shorter than what was delivered to it",
-                    hint="put back the file that the service wrote",
-                )
-            pieces.append(piece)
-            start += len(piece)
+        for path, begin, stop in self._files.pieces(start, end):
+            file = self._file(path, start)
+            while begin < stop:
+                piece = os.pread(file, stop - begin, begin)
+                if not piece:
+                    raise RunError(
+                        f"'{path}' is shorter than what was delivered to it",
+                        hint="put back the file that the service wrote",
+                    )
+                pieces.append(piece)
+                begin += len(piece)
         return b"".join(pieces)
+
+    def _file(self, path: str, position: int) -> int:
+        if path not in self._open:
+            try:
+                self._open[path] = os.open(path, os.O_RDONLY)
+            except FileNotFoundError:
+                later = self._files.next_start(position)
+                if later is None:  # the last one never goes
+                    raise
+                raise TooOldError(position, later) from None
+        return self._open[path]
 
     def line_start(self, position: int, within: ByteRange) -> int:
         """The first beginning of a line at a position or after it, within whole lines."""
-        if position == within.start or self.read(position - 1, position) == b"\n":
+        known = position == within.start or position in self._files.starts
+        if known or self.read(position - 1, position) == b"\n":
             return position
         return position + len(self._rest_of_line(position, within.end))
 

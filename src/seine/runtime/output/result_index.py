@@ -1,11 +1,11 @@
 """The index of the results by query: who reads one query's records reads nobody else's.
 
-Law: the ranges of the index, one after the other, are the results from their beginning to `settled`, and a
-range has records of one query only. The index is derived and never synced: what it says beyond the length in
-`output.json` is cut off when it is opened, and what is missing, because of a crash or because the folder is
-older than this index, is found by reading the results from where it ends.
+Law: the ranges of the index, one after the other, are the results that are kept, from the first to `settled`,
+and a range has records of one query only. The index is derived and never synced: what it says beyond the
+length in `output.json` is cut off when it is opened, and what is missing, because of a crash or because the
+folder is older than this index, is found by reading the results from where it ends.
 
-    ranges         nodes of the queries' lists, see range_chain.py
+    ranges*        nodes of the queries' lists, see range_chain.py and node_files.py
     names.jsonl    the name of each query that had a record; a node names it by its line
 """
 
@@ -17,26 +17,25 @@ import os
 import time
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import NamedTuple
 
 import numpy as np
 
 from seine.algebra.arrays import AnyArray
 from seine.runtime.folder.settings import damaged
+from seine.runtime.output.log_files import LogFiles
+from seine.runtime.output.node_files import NodeFiles
 from seine.runtime.output.range_chain import (
-    NODE,
-    NODE_DTYPE,
     NOWHERE,
     ByteRange,
     ChainLinks,
-    NodeFile,
     backwards,
     first_after,
 )
+from seine.runtime.output.result_file import ResultFile
 from seine.runtime.output.task_report import QueryRanges
 
-_NODES_AT_ONCE = 1 << 20
 _FEW_RANGES, _MOST_RANGES = 8, 512  # of one answer
 _LEAST_SCANNED_NOTICE = 64 << 20  # bytes; reading more to complete the index is worth a line in the log
 _MOST_ENDS = 1 << 16  # of micro-batches
@@ -60,31 +59,39 @@ class ResultIndex:
     settled, and takes no lock for it.
     """
 
-    def __init__(self, folder: str, results: str, length: int) -> None:
+    def __init__(self, folder: str, results: LogFiles, length: int) -> None:
         os.makedirs(folder, exist_ok=True)
         self.results = results
         self._names = _NameFile(os.path.join(folder, "names.jsonl"))
-        path = os.path.join(folder, "ranges")
-        self._nodes = NodeFile(path)
+        self._nodes = NodeFiles(folder)
+        if not self._nodes.reaches_back_to(results.first):
+            self._nodes.clear(results.first)
+        self._nodes.forget_before(results.first)
         self._forget()
-        self._restore(path, length)
+        self._restore(length)
         if not self._fits():
-            self._names.clear()
-            self._forget()
+            self._begin_anew()
         self._nodes.keep(self._count)
         self._end = self.settled  # of what was appended
-        self._waiting: list[AnyArray] = []  # nodes
         self._batch_times: list[float] = []
         self._batch_ends: list[int] = []  # appended to, or another list: readers take no lock
-        self._fresh: list[str] = []
         self.settle(length)
+
+    def _begin_anew(self) -> None:
+        """Begin with the first results that are kept."""
+        self._nodes.clear(self.results.first)
+        self._names.clear()
+        self._forget()
 
     def _forget(self) -> None:
         """Begin with no query and no range."""
         self._numbers: dict[str, int] = {}
+        self._fresh: list[str] = []
         self._links = ChainLinks()
         self._heads = self._ends = np.zeros(0, np.int64)  # by query: its last node, and where that ends
-        self._count = self.settled = 0
+        self._count, self.settled = self._nodes.origin
+        self._end = self.settled
+        self._waiting: list[AnyArray] = []  # nodes
 
     def append(self, names: Sequence[str], ranges: QueryRanges) -> None:
         """The next bytes of the results are records of these queries."""
@@ -104,8 +111,14 @@ class ResultIndex:
             nodes["end"] = ends
             self._waiting.append(nodes)
 
-    def settle(self, length: int) -> None:
-        """Let readers see the results up to a length; what was not appended is looked up in the file."""
+    def settle(self, length: int, results: LogFiles | None = None) -> None:
+        """Let readers see the results up to a length; what was not appended is looked up in the files.
+
+        These are `results` from now on, or as they were.
+        """
+        self.results = results or self.results
+        if self._end < self.results.first:
+            self._begin_anew()
         if self._end < length:
             self._scan(length)
         self._names.write(self._fresh)
@@ -117,6 +130,9 @@ class ResultIndex:
             self._publish(nodes)
         self._note_end(length)
         self.settled = length
+        if self._nodes.last_position < self.results.starts[-1]:
+            self._nodes.begin(self._count, length)
+        self._nodes.forget_before(self.results.first)
 
     def batch_end(self, position: int, most: int) -> int:
         """The end of the last micro-batch within so many bytes after a position, or else of the next one.
@@ -161,7 +177,15 @@ class ResultIndex:
         return 0 if number is None else int(self._ends[number])
 
     def ranges(self, query: str, position: int, enough: int) -> RangePage:
-        """The first ranges of a query that end after a position: so many that they have `enough` bytes."""
+        """The first ranges of a query that end after a position: so many that they have `enough` bytes.
+
+        A position is refused if what came after it is no longer kept, whosever records that were.
+        """
+        page = self._ranges(query, position, enough)
+        self.results.refuse_too_old(position)  # after they were read: they may have gone meanwhile
+        return page
+
+    def _ranges(self, query: str, position: int, enough: int) -> RangePage:
         number = self._numbers.get(query)
         head = NOWHERE if number is None else int(self._heads[number])
         if head == NOWHERE or self._nodes.node(head).end <= position:
@@ -204,7 +228,9 @@ class ResultIndex:
         """Append what the results have beyond what was appended, line by line."""
         if length - self._end > _LEAST_SCANNED_NOTICE:
             _logger.info("results are indexed by query", extra={"bytes": length - self._end})
-        lines = _queries_of_lines(self.results, self._end, length)
+        lines = chain.from_iterable(
+            _queries_of_lines(*piece) for piece in self.results.pieces(self._end, length)
+        )
         while piece := list(islice(lines, _LINES_AT_ONCE)):
             names = list(dict.fromkeys(query for query, _ in piece))
             places = {name: place for place, name in enumerate(names)}
@@ -212,23 +238,25 @@ class ResultIndex:
             self.append(names, QueryRanges.of([places[query] for query, _ in piece], sizes))
 
     def _fits(self) -> bool:
-        """Whether the last range is one of these results; else the index is of others."""
-        if not self._count:
+        """Whether the last range is one of these results; else the index is of others, or lacks some."""
+        if self.settled < self.results.first:
+            return False
+        if self._count == self._nodes.origin[0]:
             return True
         start, end = self._nodes.range(self._count)
         query = self._names.names[self._nodes.node(self._count).query]
-        with open(self.results, "rb") as file:
-            file.seek(max(start - 1, 0))
-            whole = file.read(1) == b"\n" if start else True
-            line = file.readline()
-            file.seek(end - 1)
-            return whole and line.startswith(_prefix(query)) and file.read(1) == b"\n"
+        if start < self.results.first:
+            return False
+        with ResultFile(self.results) as file:
+            whole = start in self.results.starts or file.read(start - 1, start) == b"\n"
+            begin = file.read(start, min(end, start + len(_prefix(query))))
+            return whole and begin == _prefix(query) and file.read(end - 1, end) == b"\n"
 
-    def _restore(self, path: str, length: int) -> None:
+    def _restore(self, length: int) -> None:
         """Read the nodes that can be right."""
         self._numbers = {name: number for number, name in enumerate(self._names.names)}
         self._make_room(self._names.count)
-        for nodes in _node_pieces(path):
+        for nodes in self._nodes.pieces():
             good = _consistent(nodes, self._count, self.settled, self._names.count, length)
             kept = nodes[:good]
             if good:
@@ -285,12 +313,6 @@ def _names(content: bytes) -> tuple[list[str], int]:
         names.append(name)
         size += len(line)
     return names, size
-
-
-def _node_pieces(path: str) -> Iterator[AnyArray]:
-    with open(path, "rb") as file:
-        while content := file.read(_NODES_AT_ONCE * NODE.size):
-            yield np.frombuffer(content[: len(content) // NODE.size * NODE.size], NODE_DTYPE)
 
 
 def _consistent(nodes: AnyArray, before: int, reach: int, names: int, length: int) -> int:

@@ -44,10 +44,11 @@ class QueryStatistics(Struct, frozen=True):
 
 
 class SinkStatistics(Struct, frozen=True):
-    """The records that a sink has delivered, and those that it gave up."""
+    """The records that a sink has delivered, and those that it gave up; results that it came too late for."""
 
     records: int
     undelivered: int
+    missed_bytes: int = 0
 
 
 class RunStatistics(Struct, frozen=True):

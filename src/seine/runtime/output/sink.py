@@ -19,13 +19,23 @@ from typing import Any
 from seine.errors import RunError, SeineError
 from seine.graph.state_place import Holding
 from seine.intake.journal import Entry
+from seine.intake.retention_limit import RetentionLimit
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.durable import write_whole
 from seine.runtime.folder.settings import damaged
 from seine.runtime.output.delivery_limits import Roster
-from seine.runtime.output.outlets import Deliver, Discard, Folder, Outlet, open_outlet, open_path
+from seine.runtime.output.outlets import (
+    Deliver,
+    Discard,
+    Folder,
+    KeptLog,
+    Outlet,
+    open_outlet,
+    open_path,
+)
 from seine.runtime.output.query_files import QueryFiles, is_folder
 from seine.runtime.output.result_index import ResultIndex
+from seine.runtime.output.segmented_file import LogSegment, SegmentedFile
 from seine.runtime.output.tally import Tally
 from seine.runtime.output.task_report import QueryRanges, SourceReport, TaskReport, WrittenResults
 from seine.runtime.output.totals import Totals, read_totals
@@ -46,10 +56,12 @@ class Sink:
         *,
         indexed: bool = False,
         log: str | None = None,
+        keep: RetentionLimit | None = None,
     ) -> None:
         """`indexed` results, which must be a file, can be read by query: see `index`.
 
-        A `log` is a file that gets all results besides, and is the one that is indexed.
+        A `log` is a file that gets all results besides, and is the one that is indexed. Of files so much is
+        kept as `keep` says.
         """
         self._deployment = deployment
         self.roster = Roster(limits)
@@ -58,17 +70,22 @@ class Sink:
         self.totals.outputs, self.totals.importance = self._tally.counts, self._tally.importance
         _refuse_lost_progress(deployment, self.totals)
         _refuse_one_file(out, dead)
-        self._out = self._open_out(out, limits)
-        self._log = open_path(log, self.totals.log_bytes) if log else None
+        self._out = self._open_out(out, limits, keep)
+        results = KeptLog(self.totals.log_bytes, self.totals.log_segments, keep)
+        self._log = open_path(log, results) if log else None
         self.settled = self._settled  # how much of the results nothing will ever cut off again
         self.last_refusal = ""  # the reason of the last line that was refused since this was opened
-        self._dead: Outlet = open_path(dead, self.totals.dead_bytes) if dead else Discard()
-        self._index = self._open_index(log or out) if indexed or log else None
+        letters = KeptLog(self.totals.dead_bytes, self.totals.dead_segments, keep)
+        self._dead: Outlet = open_path(dead, letters) if dead else Discard()
+        self._index = self._open_index() if indexed or log else None
 
-    def _open_out(self, out: str | Folder | Deliver | None, queries: Collection[str]) -> Outlet:
+    def _open_out(
+        self, out: str | Folder | Deliver | None, queries: Collection[str], keep: RetentionLimit | None
+    ) -> Outlet:
         if isinstance(out, str) and is_folder(out):
+            _refuse_keeping(out, keep)
             return QueryFiles(out, self.totals.out_bytes, queries)
-        return open_outlet(out, self.totals.out_bytes)
+        return open_outlet(out, KeptLog(self.totals.out_bytes, self.totals.out_segments, keep))
 
     @property
     def _settled(self) -> int:
@@ -81,9 +98,15 @@ class Sink:
         assert self._index is not None
         return self._index
 
-    def _open_index(self, out: object) -> ResultIndex:
-        assert isinstance(out, str)
-        return ResultIndex(self._deployment.result_index, out, self.settled)
+    def _open_index(self) -> ResultIndex:
+        return ResultIndex(self._deployment.result_index, self._read.files, self.settled)
+
+    @property
+    def _read(self) -> SegmentedFile:
+        """The file of results that is read by position."""
+        results = self._out if self._log is None else self._log
+        assert isinstance(results, SegmentedFile)
+        return results
 
     def commit(self, entry: Entry, reports: Sequence[TaskReport], holdings: Collection[Holding] = ()) -> bool:
         """Append a micro-batch; False if it was there already. The peaks of `holdings` are kept."""
@@ -117,12 +140,15 @@ class Sink:
         totals.count_state([report.state for report in reports], holdings)
         totals.out_bytes, totals.dead_bytes = self._out.settle(), self._dead.settle()
         totals.log_bytes = 0 if self._log is None else self._log.settle()
+        totals.out_segments, totals.dead_segments = _segments_of(self._out), _segments_of(self._dead)
+        totals.log_segments = () if self._log is None else _segments_of(self._log)
         record = totals.record(entry.number, self._tally.settle(entry.number))
         write_whole(self._deployment.output, write_json(record))
         self._tally.tidy()
         self.settled = self._settled
         totals.entry = entry.number  # last: whoever reads it may rely on all of the above
         self._settle_index()
+        self._tidy()
         _logger.debug(
             "micro-batch delivered",
             extra={"entry": entry.number, "input_rows": totals.input_rows, "output_rows": totals.output_rows},
@@ -132,9 +158,18 @@ class Sink:
         """Let readers find what was delivered. It counts already: what fails here is done again later."""
         try:
             if self._index is not None:
-                self._index.settle(self.settled)
+                self._index.settle(self.settled, self._read.files)
         except OSError as error:
             _logger.warning("the index of results is behind: %s", error.strerror)
+
+    def _tidy(self) -> None:
+        """Remove what is no longer kept. No record names it: what fails here is done again later."""
+        for outlet in (self._out, self._dead, self._log):
+            try:
+                if isinstance(outlet, SegmentedFile):
+                    outlet.tidy()
+            except OSError as error:
+                _logger.warning("what is no longer kept cannot be removed: %s", error.strerror)
 
     def _forget(self, queries: set[str]) -> None:
         self._tally.forget(queries)
@@ -235,6 +270,20 @@ class Sink:
     def _count(self, counts: dict[str, int]) -> None:
         self._tally.add(counts)
         self.totals.output_rows += sum(counts.values())
+
+
+def _refuse_keeping(folder: str, keep: RetentionLimit | None) -> None:
+    """The files of queries are not in segments."""
+    if keep is not None:
+        raise SeineError(
+            f"'{folder}' has a file for each query, and these are kept whole",
+            hint="name a file by --out, or leave --keep out",
+        )
+
+
+def _segments_of(outlet: Outlet) -> Sequence[LogSegment]:
+    """The segments of an outlet; none of one that is no file."""
+    return outlet.segments if isinstance(outlet, SegmentedFile) else ()
 
 
 def _refuse_one_file(out: object, dead: str | None) -> None:

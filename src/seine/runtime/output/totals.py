@@ -12,6 +12,7 @@ from msgspec import Struct
 from seine.graph.state_place import Holding, StatePlace
 from seine.operators.limited.memory_account import MemoryAccount
 from seine.runtime.folder.settings import read_record
+from seine.runtime.output.segmented_file import LogSegment
 from seine.runtime.output.tally import TallyPlace
 from seine.runtime.output.task_report import StageReport
 
@@ -47,6 +48,9 @@ class OutputRecord(Struct, frozen=True):
     punctuation_peak: int = 0
     group_peak: int = 0
     log_bytes: int = 0
+    out_segments: list[LogSegment] = []
+    dead_segments: list[LogSegment] = []
+    log_segments: list[LogSegment] = []
 
 
 @dataclass
@@ -75,6 +79,9 @@ class Totals:
     punctuation_peak: int = 0
     group_peak: int = 0
     log_bytes: int = 0  # of the results that sinks read, in a run that has any
+    out_segments: Sequence[LogSegment] = ()  # of the files, where they are files
+    dead_segments: Sequence[LogSegment] = ()
+    log_segments: Sequence[LogSegment] = ()
 
     def rows_at(self, place: StatePlace) -> int:
         """The rows that a node holds, or one of its ports; or its punctuations, or groups."""
@@ -124,6 +131,9 @@ class Totals:
             self.punctuation_peak,
             self.group_peak,
             self.log_bytes,
+            list(self.out_segments),
+            list(self.dead_segments),
+            list(self.log_segments),
         )
 
     @staticmethod
@@ -150,6 +160,9 @@ class Totals:
             punctuation_peak=record.punctuation_peak,
             group_peak=record.group_peak,
             log_bytes=record.log_bytes,
+            out_segments=tuple(record.out_segments),
+            dead_segments=tuple(record.dead_segments),
+            log_segments=tuple(record.log_segments),
         )
 
 

@@ -30,7 +30,14 @@ from seine.service.http.connection import INPUT_ENDED
 from seine.service.http.guarded_route import GuardedRoute
 from seine.service.http.monitoring import MONITORING
 from seine.service.http.push_route import PUSHING
-from seine.service.http.refusals import ErrorAnswer, JsonAnswer, Refusal, refusal_answer, refusal_of
+from seine.service.http.refusals import (
+    KEPT_FROM,
+    ErrorAnswer,
+    JsonAnswer,
+    Refusal,
+    refusal_answer,
+    refusal_of,
+)
 from seine.service.http.script_request import LONGEST_WAIT, ScriptRequest, invalid
 from seine.service.http.service_calls import Calls, ServiceCalls
 from seine.service.http.wakeup import Wakeup
@@ -50,6 +57,7 @@ _REFUSALS: dict[int | str, dict[str, Any]] = {
         (401, "the token is missing or wrong"),
         (404, "there is no such query or path"),
         (409, "somebody else has taken the name, or still uses what is to be dropped"),
+        (410, "the position is too old: what came after it is no longer kept"),
         (413, "the body is too large"),
         (415, "the body is not application/json"),
         ("default", "refused before it was looked at, or the service failed"),
@@ -58,7 +66,13 @@ _REFUSALS: dict[int | str, dict[str, Any]] = {
 _RECORDS: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "records, one a line",
-        "headers": {_NEXT: {"schema": {"type": "integer"}, "description": "where to go on"}},
+        "headers": {
+            _NEXT: {"schema": {"type": "integer"}, "description": "where to go on"},
+            KEPT_FROM: {
+                "schema": {"type": "integer"},
+                "description": "of from=start: since its registration something was given up before this",
+            },
+        },
         "content": {"application/x-ndjson": {"schema": {"type": "string"}}},
     }
 }
@@ -97,7 +111,10 @@ async def _streams(calls: Calls) -> Response:
 )
 async def _dead_letters(
     calls: Calls,
-    after: Annotated[int, Query(ge=0, le=_MOST_PLACE, description="0, or the `next` of a page")] = 0,
+    after: Annotated[
+        int | None,
+        Query(ge=0, le=_MOST_PLACE, description="the `next` of a page; left out: the first that is kept"),
+    ] = None,
     stream: Annotated[str | None, Query(description="of this stream alone")] = None,
     limit: Annotated[int, Query(ge=1, le=_MOST_LETTERS, description="letters of a page")] = 100,
 ) -> Response:
@@ -179,7 +196,8 @@ async def _results(
     """Lines of one query; an empty answer after `wait` seconds says that there are none yet."""
     service, index = calls.service, calls.service.sink.index
     registered = service.published.view.find(name)
-    query, start = registered.query.name, _start(index, registered.position.results, begin)
+    since = registered.position.results
+    query, start = registered.query.name, _start(index, since, begin)
     records = await calls.reads.run(lambda: read_records(index, query, start))
     if wait and not records.lines and index.end_of(query) <= records.next:
         publisher, end = service.publisher, records.next
@@ -187,7 +205,10 @@ async def _results(
             lambda: publisher.ended or index.end_of(query) > end, wait, lambda: _gone(request)
         )
         records = await calls.reads.run(lambda: read_records(index, query, end))
-    return Response(records.lines, headers={_NEXT: str(records.next)}, media_type="application/x-ndjson")
+    headers = {_NEXT: str(records.next)}
+    if begin == "start" and since < start:
+        headers[KEPT_FROM] = str(start)
+    return Response(records.lines, headers=headers, media_type="application/x-ndjson")
 
 
 @ROUTER.post(
@@ -218,7 +239,7 @@ def _start(index: ResultIndex, first: int, word: str) -> int:
     """The place in the results that a request's `from` stands for."""
     settled = index.settled
     if word in ("start", "end"):
-        return first if word == "start" else settled
+        return max(first, index.results.first) if word == "start" else settled
     if not re.fullmatch(r"\d{1,18}", word) or int(word) > settled:
         raise SeineError(
             f"there is no place '{word}' in the results",

@@ -10,7 +10,10 @@ from starlette.responses import Response
 from typing_extensions import TypedDict
 
 from seine.errors import RunError, SeineError, TakenError
+from seine.runtime.output.log_files import TooOldError
 from seine.service.published_view import MissingError
+
+KEPT_FROM = "Seine-Kept-From"  # the header that says from which position on something is kept
 
 
 class PlaceAnswer(TypedDict):
@@ -68,6 +71,8 @@ def refusal_of(error: SeineError) -> Refusal:
         return Refusal(HTTPStatus.NOT_FOUND, error)
     if isinstance(error, TakenError):
         return Refusal(HTTPStatus.CONFLICT, error)
+    if isinstance(error, TooOldError):
+        return Refusal(HTTPStatus.GONE, error, **{KEPT_FROM: str(error.first)})
     if isinstance(error, RunError):
         return Refusal(HTTPStatus.INTERNAL_SERVER_ERROR, error)
     return Refusal(HTTPStatus.BAD_REQUEST, error)

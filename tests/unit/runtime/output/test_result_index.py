@@ -9,9 +9,14 @@ from pathlib import Path
 import pytest
 
 from seine.errors import SeineError
+from seine.intake.retention_limit import RetentionLimit
 from seine.runtime.output import result_index
-from seine.runtime.output.range_chain import NODE, ByteRange, NodeFile, RangeNode, backwards, first_after
+from seine.runtime.output.log_files import LogFiles, TooOldError
+from seine.runtime.output.node_files import NodeFiles
+from seine.runtime.output.range_chain import NODE, ByteRange, RangeNode, backwards, first_after
+from seine.runtime.output.result_file import ResultFile
 from seine.runtime.output.result_index import ResultIndex
+from seine.runtime.output.segmented_file import SegmentedFile
 from seine.runtime.output.task_report import QueryRanges
 from tests.support.seeds import seeds
 
@@ -28,7 +33,7 @@ class Results:
         self.index = self.open()
 
     def open(self) -> ResultIndex:
-        return ResultIndex(str(self.folder), str(self.path), self.path.stat().st_size)
+        return ResultIndex(str(self.folder), LogFiles(str(self.path)), self.path.stat().st_size)
 
     def lines(self, queries: list[str], chance: random.Random) -> None:
         """A micro-batch, of which the index hears."""
@@ -156,7 +161,7 @@ def test_a_range_is_found_in_few_steps(tmp_path: Path) -> None:
             file.write(b"x\n" * 2)
         results.index.append(["p", "q"], QueryRanges.of([1, 0], [2, 2]))
         results.index.settle(results.path.stat().st_size)
-    nodes = NodeFile(str(results.folder / "ranges"))
+    nodes = NodeFiles(str(results.folder))
     read: list[int] = []
 
     def node(number: int) -> RangeNode:
@@ -177,7 +182,7 @@ def test_what_is_no_record_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     path.write_bytes(b"hello\n")
     with pytest.raises(SeineError, match="damaged"):
-        ResultIndex(str(tmp_path / "index"), str(path), 6)
+        ResultIndex(str(tmp_path / "index"), LogFiles(str(path)), 6)
 
 
 @seeds(4)
@@ -198,3 +203,47 @@ def test_ends_of_micro_batches_are_found(seed: int, tmp_path: Path, monkeypatch:
         assert results.index.batch_end(position, most) == (within[-1] if within else later[0])
         assert results.index.batches_after(position) == len(later)
     assert results.index.batch_end(ends[-1], 10) == ends[-1]
+
+
+@seeds(8)
+def test_ranges_of_what_is_kept_are_found_as_segments_go(tmp_path: Path, seed: int) -> None:
+    """Also after restarts, and kills before the index heard of a segment that was begun or removed."""
+    chance, path = random.Random(seed), str(tmp_path / "results.jsonl")
+    log = SegmentedFile(path, 0, (), RetentionLimit(bytes=2000))
+    index, written, compared = ResultIndex(str(tmp_path / "index"), log.files, 0), list[bytes](), 0
+    for _ in range(60):
+        queries = batch(chance)
+        lines = [record(query, chance.randrange(10**9)) for query in queries]
+        for line in lines:
+            log.write(line)
+        written += lines
+        length = log.settle()
+        log.tidy()
+        if chance.random() < 0.9:
+            index.append(queries, QueryRanges.of(range(len(lines)), [len(line) for line in lines]))
+            index.settle(length, log.files)
+        else:  # killed before
+            index = ResultIndex(str(tmp_path / "index"), log.files, length)
+        compared += _compare_kept(index, written, chance)
+    sizes = sum(one.stat().st_size for one in (tmp_path / "index").glob("ranges*"))
+    assert log.files.first > 1000 and compared > 500
+    assert sizes < 100 * NODE.size, "the index goes with what it is of"
+
+
+def _compare_kept(index: ResultIndex, written: list[bytes], chance: random.Random) -> int:
+    """Compare what can be found from a position on with all that was ever written; how many records."""
+    first, start, lines = index.results.first, 0, []
+    for line in written:
+        lines.append((start, json.loads(line)["query"], line))
+        start += len(line)
+    position = chance.choice([first, *(at for at, _, _ in lines if at >= first)])
+    compared = 0
+    for query in QUERIES:
+        wanted = b"".join(line for at, one, line in lines if one == query and at >= position)
+        with ResultFile(index.results) as file:
+            assert b"".join(file.read(*one) for one in walk(index, query, position)) == wanted
+        compared += wanted.count(b"\n")
+        if first:
+            with pytest.raises(TooOldError, match=f"before position {first} is no longer kept"):
+                index.ranges(query, chance.randrange(first), 1)
+    return compared
