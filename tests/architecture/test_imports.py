@@ -96,6 +96,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "testing": ("scratch_folder", "algebra", "errors", "frontends", "run", "run_local"),
     "service": (
         "disk_sync",
+        "typed_json",
         "rare_collections",
         "algebra",
         "errors",

@@ -240,6 +240,10 @@ class CatalogChange(CatalogView):
             for key in dict.fromkeys(map(name_key, query.inputs))
         ]
         insert_rows(self._connection, t.query_input, reads)
+        owners = [
+            {"query_id": ids[name_key(query.name)], "owner": query.owner} for query in queries if query.owner
+        ]
+        insert_rows(self._connection, t.query_owner, owners)
 
     def _drop_input(self, name: str, kind: str) -> None:
         message, hint = f"{kind} {shown(name)} is in use", "drop the queries and joins that use it first"

@@ -60,12 +60,12 @@ class CatalogView:
         for query_id, name in self._rows(_inputs_read()):
             reads[query_id].append(name)
         return [
-            _stored_query(row, reads[row.id]) for row in self._rows(select(t.query).order_by(t.query.c.id))
+            _stored_query(row, reads[row.id]) for row in self._rows(_owned_queries().order_by(t.query.c.id))
         ]
 
     def query(self, name: str) -> StoredQuery | None:
         """The query of that name in any case, or None."""
-        row = self._connection.execute(select(t.query).where(t.query.c.key == name_key(name))).first()
+        row = self._connection.execute(_owned_queries().where(t.query.c.key == name_key(name))).first()
         if row is None:
             return None
         reads = self._rows(_inputs_read().where(t.query_input.c.query_id == row.id))
@@ -183,6 +183,11 @@ def _named(statement: Select[Any], name: str | None) -> Select[Any]:
     return statement.order_by(t.input_.c.id)
 
 
+def _owned_queries() -> Select[Any]:
+    owner = t.query_owner
+    return select(t.query, owner.c.owner).outerjoin(owner, owner.c.query_id == t.query.c.id)
+
+
 def _inputs_read() -> Select[Any]:
     return (
         select(t.query_input.c.query_id, t.input_.c.name)
@@ -234,4 +239,5 @@ def _stored_query(row: Row[Any], inputs: list[str]) -> StoredQuery:
         birth_epoch=row.born,
         position=read_json(row.position.encode(), QueryPosition) if row.position else None,
         paused=row.paused,
+        owner=row.owner,
     )

@@ -42,6 +42,7 @@ def list_command(arguments: argparse.Namespace) -> int:
             [
                 printable(q["query"]),
                 q["state"],
+                q["owner"] or "-",
                 str(q["since"]["entry"]),
                 f"{q['outputs']:,}",
                 f"{sum(q['state_rows'].values()) + q['group_rows']:,}",
@@ -49,7 +50,7 @@ def list_command(arguments: argparse.Namespace) -> int:
             ]
             for q in queries
         ]
-        print("\n".join(_table(["query", "state", "since", "outputs", "held", "text"], rows)))
+        print("\n".join(_table(["query", "state", "owner", "since", "outputs", "held", "text"], rows)))
         for q in queries:
             if q["failure"] is not None:
                 print(f"{printable(q['query'])} failed: {printable(q['failure']['reason'])}")

@@ -23,6 +23,7 @@ from seine.cli import (
     run_command,
     serve_command,
     tail_command,
+    token_command,
     try_command,
 )
 from seine.cli.logging_setup import configured_logging
@@ -107,6 +108,7 @@ def _parser() -> argparse.ArgumentParser:
         drop_command,
         list_command,
         tail_command,
+        token_command,
         bench_command,
     ):
         module.add_parser(commands)

@@ -33,6 +33,7 @@ from seine.cli.stop_signals import StopSignals
 from seine.cli.udf_option import add_udf
 from seine.errors import RunError, SeineError
 from seine.runtime.option_secrets import OptionSecrets
+from seine.service.access.token_file import TokenFile
 from seine.service.client import read_token
 from seine.service.folder import ServiceFolder
 from seine.service.http.listening import MOST_BODY, Listening, refuse_open_door
@@ -73,7 +74,10 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("--host", metavar="HOST", default="127.0.0.1", help="where to listen (127.0.0.1)")
     parser.add_argument("--port", metavar="N", type=int, default=0, help="port to listen on (default: any)")
     parser.add_argument(
-        "--token-file", metavar="FILE", help="clients must send this token (or: $SEINE_TOKEN)"
+        "--token-file", metavar="FILE", help="a token that may do everything (or: $SEINE_TOKEN)"
+    )
+    parser.add_argument(
+        "--tokens", metavar="FILE", help="tokens with names and roles (default: tokens.json in the folder)"
     )
     parser.add_argument(
         "--max-body", metavar="N", type=positive, default=MOST_BODY, help="most bytes of a request (64 MiB)"
@@ -108,7 +112,8 @@ def command(arguments: argparse.Namespace) -> int:
     from seine.service.service import ServiceOptions
 
     token = read_token(arguments.token_file)
-    listening = Listening(arguments.host, arguments.port, token, arguments.max_body)
+    tokens = TokenFile(arguments.tokens or ServiceFolder(arguments.folder).tokens)
+    listening = Listening(arguments.host, arguments.port, token, tokens, arguments.max_body)
     refuse_open_door(listening)
     with ProgressLine() as progress, private_state(arguments.master):
         options = ServiceOptions(

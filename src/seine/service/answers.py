@@ -234,6 +234,7 @@ class QueryAnswer(TypedDict):
     """One registered query."""
 
     query: str
+    owner: Annotated[str | None, Field(description="who registered it: the name of a token, admin or local")]
     state: Literal["running", "paused", "failed"]
     failure: Annotated[FailureAnswer | None, Field(description="why it failed; null if it did not")]
     waits_for: Annotated[

@@ -88,7 +88,7 @@ def _add(change: CatalogChange, edit: Edit, before: ServiceView, after: ServiceV
         if edge not in before.declared.edges:
             change.add_edge(edge)
     come = [after.registered[key] for key in edit.come]
-    change.add_queries([StoredQuery.of(one.query, one.birth_epoch, one.position) for one in come])
+    change.add_queries([StoredQuery.of(one.query, one.birth_epoch, one.position, one.owner) for one in come])
     for key in _new(before.sinks, after.sinks):
         change.add_sink(after.sinks[key])
 

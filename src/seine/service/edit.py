@@ -32,6 +32,12 @@ class Edit:
     resume: frozenset[str] = frozenset()
     fail: Mapping[str, Failure] = field(default_factory=dict)
     positions: Mapping[str, Position] = field(default_factory=dict)
+    by: str | None = None  # who asked for it
+
+    def owner(self, view: ServiceView, key: str) -> str | None:
+        """Whose a query that begins is: what takes the place of another keeps its owner."""
+        before = view.registered.get(key)
+        return self.by if before is None else before.owner
 
     def begin(self, view: ServiceView) -> dict[str, Query]:
         """The queries that begin to run; a search that is resumed is over what is declared now."""

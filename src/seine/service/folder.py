@@ -6,6 +6,8 @@ results.jsonl   the records of all queries; later segments are results-<position
 dead.jsonl      lines that were refused
 sinks/          how far each sink has come
 undelivered/    by sink, the records that a webhook did not take
+audit.jsonl     who changed what, and when
+tokens.json     names, roles and digests of tokens, if there are any
 samples/        a sample of each stream, for plans
 service.json    where the service listens, while it does
 lock            held by the one process that serves
@@ -37,6 +39,8 @@ class ServiceFolder:
         self.dead = os.path.join(self.path, "dead.jsonl")
         self.sinks = os.path.join(self.path, "sinks")
         self.undelivered = os.path.join(self.path, "undelivered")
+        self.audit = os.path.join(self.path, "audit.jsonl")
+        self.tokens = os.path.join(self.path, "tokens.json")
         self.samples = os.path.join(self.path, "samples")
         self._address = os.path.join(self.path, "service.json")
 

@@ -17,7 +17,8 @@ class Outcome:
     """What a change did: from `entry` on, `version` of the network runs.
 
     `computes` is what the queries that begin compute; `related`, what they have in common with others,
-    None if nobody has looked.
+    None if nobody has looked. `declared` are the streams, relations, views, joins and sinks that came or
+    went.
     """
 
     version: int
@@ -26,6 +27,7 @@ class Outcome:
     dropped: tuple[str, ...] = ()
     computes: Computed = field(default_factory=dict)
     related: Mapping[str, list[Related]] | None = None
+    declared: tuple[str, ...] = ()
 
     def to_json(self) -> OutcomeAnswer:
         return {

@@ -54,6 +54,7 @@ class PublishedState:
         failure = self.view.failures.get(name.lower())
         return {
             "query": name,
+            "owner": registered.owner,
             "state": self.view.state(registered),
             "failure": None if failure is None else _failed(failure),
             "waits_for": {},

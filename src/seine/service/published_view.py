@@ -59,7 +59,8 @@ class RegisteredQuery:
     """A registered query: it counts tuples of epoch `birth_epoch` and later.
 
     `position` is where the streams were at its registration. `nodes` are the ids of the nodes that it uses;
-    a paused query uses none, nor does one that failed, which is paused too.
+    a paused query uses none, nor does one that failed, which is paused too. `owner` is who registered it,
+    None if that was before queries had owners.
     """
 
     query: Query
@@ -67,6 +68,7 @@ class RegisteredQuery:
     position: QueryPosition
     paused: bool = False
     nodes: tuple[int, ...] = ()
+    owner: str | None = None
 
 
 @dataclass(frozen=True)

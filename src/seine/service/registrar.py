@@ -39,6 +39,8 @@ from seine.runtime.folder.sampling import StreamSamples
 from seine.runtime.option_secrets import OptionSecrets
 from seine.runtime.output.sink import Sink
 from seine.safety.read_statements import read_statements
+from seine.service.access.permissions import changed_declarations, refuse_forbidden
+from seine.service.access.principal import LOCAL, Principal
 from seine.service.answers import MOST_QUERIES
 from seine.service.commit_edit import enter, enter_moves
 from seine.service.edit import (
@@ -172,26 +174,28 @@ class Registrar:
         self._retained, self._secrets = retained, secrets
         self._intake, self._sink, self._publisher = intake, sink, publisher
 
-    def register(self, text: str, *, file: str, folder: str, replace: bool = False) -> Outcome:
+    def register(
+        self, text: str, *, file: str, folder: str, replace: bool = False, by: Principal = LOCAL
+    ) -> Outcome:
         """Carry out a script; refused whole, with a position and a hint, it leaves no trace."""
 
         def edit() -> Edit:
             known, pushed = self.view.declared, self._folder.pushed
             return edit_of_script(read_statements(text, file, folder, known, replace=replace, pushed=pushed))
 
-        return self._change(edit, large=len(text) > _LONG_SCRIPT)
+        return self._change(edit, by, large=len(text) > _LONG_SCRIPT)
 
-    def drop(self, name: str) -> Outcome:
+    def drop(self, name: str, by: Principal = LOCAL) -> Outcome:
         """Drop a query; what only it used is freed."""
-        return self._change(lambda: edit_of_drop(self.view, self._key(name)))
+        return self._change(lambda: edit_of_drop(self.view, self._key(name)), by)
 
-    def pause(self, name: str) -> Outcome:
+    def pause(self, name: str, by: Principal = LOCAL) -> Outcome:
         """Take a query out of the network, but keep its declaration."""
-        return self._change(lambda: edit_of_pause(self.view, self._key(name, paused=False)))
+        return self._change(lambda: edit_of_pause(self.view, self._key(name, paused=False)), by)
 
-    def resume(self, name: str) -> Outcome:
+    def resume(self, name: str, by: Principal = LOCAL) -> Outcome:
         """Let a query that is paused, or failed, run again; it counts from now on, like a new one."""
-        return self._change(lambda: edit_of_resume(self.view, self._key(name, paused=True)))
+        return self._change(lambda: edit_of_resume(self.view, self._key(name, paused=True)), by)
 
     def related(self, name: str) -> tuple[Query, list[Related]]:
         """A query, and what it has in common with the others at this moment."""
@@ -256,7 +260,7 @@ class Registrar:
             raise TakenError(f"query {registered.query.name} is {state}")
         return registered.query.name.lower()
 
-    def _change(self, edit_now: Callable[[], Edit], *, large: bool = False) -> Outcome:
+    def _change(self, edit_now: Callable[[], Edit], by: Principal, *, large: bool = False) -> Outcome:
         """Carry out the edit that follows from what is registered when its turn comes.
 
         Relations are read and sources opened in between turns. If somebody else had a turn meanwhile the
@@ -269,10 +273,11 @@ class Registrar:
                 with self._one_at_a_time, rare_collections(large):
                     view = self.view
                     edit = seen[1] if seen is not None and seen[0] is view else edit_now()
-                    seen = view, edit
+                    refuse_forbidden(edit, view, by)
+                    seen = view, replace(edit, by=by.name)
                     needed, joining = self._edited(edit).needed_relations(), edit.streams(view)[0]
                     if reads.suffice(needed) and feeds.suffice(joining):
-                        return self._carry_out(edit, reads, feeds)
+                        return self._carry_out(seen[1], reads, feeds)
                 reads.read(needed)
                 feeds.open(joining)
 
@@ -367,6 +372,7 @@ class Registrar:
                 0 if key in replayed else birth_epoch,
                 positions.of(query),
                 nodes=self.network.used_nodes(query.name),
+                owner=edit.owner(view, key),
             )
             for key, query in begin.items()
         }
@@ -396,7 +402,10 @@ class Registrar:
                 "end": _shown([query.name for query in cease.values()]),
             },
         )
-        return Outcome(after.version, positions.entry, tuple(limits), tuple(dropped), computes)
+        declared = tuple(changed_declarations(view, edit))
+        return Outcome(
+            after.version, positions.entry, tuple(limits), tuple(dropped), computes, declared=declared
+        )
 
 
 @dataclass(frozen=True)

@@ -83,4 +83,4 @@ def _registered(stored: StoredQuery, network: Network, graphs: SchemaGraphs) -> 
     query = Query(stored.name, plan_from_json(stored.plan, graphs), options, stored.text)
     nodes = network.used_nodes(stored.name)
     position = stored.position or QueryPosition(0, 0, {})
-    return RegisteredQuery(query, stored.birth_epoch, position, stored.paused, nodes)
+    return RegisteredQuery(query, stored.birth_epoch, position, stored.paused, nodes, stored.owner)

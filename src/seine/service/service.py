@@ -30,6 +30,8 @@ from seine.runtime.output.log_files import LogFiles
 from seine.runtime.output.sink import Sink
 from seine.runtime.output.totals import exact_share
 from seine.runtime.spark_reading import SparkDoor, SparkReading
+from seine.service.access.audit_log import AuditLog
+from seine.service.access.audited_changes import AuditedChanges
 from seine.service.answers import (
     DeadLetterPage,
     PushAnswer,
@@ -116,6 +118,7 @@ class Service:
         self.registrar = Registrar(
             folder, self._catalog, self.deployment, restored, turn, sources, options.notice
         )
+        self.changes = AuditedChanges(self.registrar, AuditLog(folder.audit))
         self._retained = self._open_retained(options)
         self._intake = self._open_intake(options, turn)
         files, keep = (folder.results, folder.dead), options.keep

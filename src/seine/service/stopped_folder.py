@@ -6,6 +6,7 @@ nothing runs. It is the same service otherwise, with the same lock, catalog and 
 
 from __future__ import annotations
 
+from seine.service.access.principal import LOCAL
 from seine.service.answers import OutcomeAnswer, QueryAnswer, StatusAnswer, StreamAnswer
 from seine.service.folder import ServiceFolder
 from seine.service.service import Service, ServiceOptions
@@ -21,7 +22,7 @@ class StoppedFolder:
         """Drop a query; what is written and not delivered goes on without it."""
         registrar = self._service.registrar
         query = registrar.view.find(name).query.name
-        outcome = registrar.drop(name)
+        outcome = self._service.changes.drop(LOCAL, name)
         registrar.withhold_waiting(query)
         return outcome.to_json()
 

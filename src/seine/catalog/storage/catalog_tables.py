@@ -164,6 +164,14 @@ query = Table(
     Column("paused", Boolean, nullable=False),
 )
 
+# Whose a query is; a table of its own, so that a catalog from before there were owners gets it when opened.
+query_owner = Table(
+    "seine_query_owner",
+    metadata,
+    _part_of("seine_query.id", name="query_id"),
+    Column("owner", Text, nullable=False),
+)
+
 # What a query reads cannot be dropped before it: no cascade from the input's side.
 query_input = Table(
     "seine_query_input",

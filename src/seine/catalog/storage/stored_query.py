@@ -32,6 +32,7 @@ class StoredQuery(Struct, frozen=True):
 
     Only tuples that arrive in `birth_epoch` or later count for it. `position` describes that moment for a
     reader; it is None for a query that has been there from the beginning. A paused query is in no network.
+    `owner` is the name of whoever registered it, None if nobody said one.
     """
 
     name: str
@@ -42,10 +43,17 @@ class StoredQuery(Struct, frozen=True):
     birth_epoch: int = 0
     position: QueryPosition | None = None
     paused: bool = False
+    owner: str | None = None
 
     @staticmethod
-    def of(query: Query, birth_epoch: int = 0, position: QueryPosition | None = None) -> StoredQuery:
+    def of(
+        query: Query,
+        birth_epoch: int = 0,
+        position: QueryPosition | None = None,
+        owner: str | None = None,
+    ) -> StoredQuery:
         """A query as the catalog keeps it."""
         inputs = tuple(sorted(tables_needed(query) - published_tables_of(query)))
         plan = plan_to_json(query.plan)
-        return StoredQuery(query.name, query.text, plan, inputs, dict(query.options), birth_epoch, position)
+        options = dict(query.options)
+        return StoredQuery(query.name, query.text, plan, inputs, options, birth_epoch, position, owner=owner)

@@ -6,7 +6,6 @@ header. Nothing of the body has been read by then.
 
 from __future__ import annotations
 
-import hmac
 import logging
 from http import HTTPStatus
 from urllib.parse import urlsplit
@@ -15,12 +14,15 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from seine.errors import SeineError
+from seine.service.access.principal import LOCAL, Principal
 from seine.service.http.listening import Listening, is_loopback
 from seine.service.http.monitoring import PROBES
 from seine.service.http.refusals import Refusal, refusal_answer
+from seine.service.http.route_roles import PRINCIPAL
 
 MOST_HEAD_LINE = 1 << 16  # bytes of a request line or a header
 _MOST_HEADERS = 100
+_BEARER = "Bearer "
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 _logger = logging.getLogger(__name__)
@@ -38,8 +40,9 @@ class AccessGuard:
             _refuse_long_head(scope)
             _refuse_unknown_protocol(scope)
             routed = {**scope, **_address(scope)}
-            self._let_in(Headers(scope=scope), open_to_all=routed["path"] in PROBES)
-        except Refusal as refusal:
+            scope["state"][PRINCIPAL] = self._let_in(scope, open_to_all=routed["path"] in PROBES)
+        except (Refusal, SeineError) as error:
+            refusal = error if isinstance(error, Refusal) else Refusal(HTTPStatus.SERVICE_UNAVAILABLE, error)
             await refusal_answer(refusal)(scope, receive, send)
             return
         try:
@@ -47,20 +50,29 @@ class AccessGuard:
         except Exception:  # it has been answered: see app.py
             _logger.exception("internal error")
 
-    def _let_in(self, headers: Headers, open_to_all: bool) -> None:
-        """The token; and no page of another site, which a browser of this machine might have open."""
-        if self._listening.token is not None:
-            if open_to_all:
-                return
-            given = headers.get("Authorization", "").encode()  # of latin-1, as which clients send it
-            if not hmac.compare_digest(given, f"Bearer {self._listening.token}".encode()):
-                error = SeineError("the token is missing or wrong", hint="send Authorization: Bearer TOKEN")
-                raise Refusal(HTTPStatus.UNAUTHORIZED, error, **{"WWW-Authenticate": "Bearer"})
-        elif not is_loopback(_hostname(headers.getlist("Host"))):
+    def _let_in(self, scope: Scope, open_to_all: bool) -> Principal | None:
+        """Who asks; and no page of another site, which a browser of this machine might have open."""
+        headers, listening = Headers(scope=scope), self._listening
+        if open_to_all and listening.needs_token:
+            return None
+        who = listening.principal(_bearer(headers))
+        if who is None:
+            error = SeineError("the token is missing or wrong", hint="send Authorization: Bearer TOKEN")
+            raise Refusal(HTTPStatus.UNAUTHORIZED, error, **{"WWW-Authenticate": "Bearer"})
+        if who is LOCAL and not is_loopback(_hostname(headers.getlist("Host"))):
             raise Refusal(HTTPStatus.FORBIDDEN, SeineError("this service answers to localhost only"))
         origin = headers.get("Origin")
-        if origin is not None and origin != f"http://{headers.get('Host')}":
+        if origin is not None and origin != f"{scope['scheme']}://{headers.get('Host')}":
             raise Refusal(HTTPStatus.FORBIDDEN, SeineError("requests from other sites are refused"))
+        return who
+
+
+def _bearer(headers: Headers) -> str | None:
+    """The token that a request brings; one that says so twice brings none."""
+    given = headers.getlist("Authorization")
+    if len(given) != 1 or not given[0].startswith(_BEARER):
+        return None
+    return given[0].removeprefix(_BEARER)
 
 
 def _refuse_long_head(scope: Scope) -> None:

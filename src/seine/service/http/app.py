@@ -39,7 +39,7 @@ from seine.service.http.refusals import (
     refusal_of,
 )
 from seine.service.http.script_request import LONGEST_WAIT, ScriptRequest, invalid
-from seine.service.http.service_calls import Calls, ServiceCalls
+from seine.service.http.service_calls import Asker, Calls, ServiceCalls
 from seine.service.http.wakeup import Wakeup
 from seine.service.outcome import Outcome
 from seine.service.service import Service
@@ -55,6 +55,7 @@ _REFUSALS: dict[int | str, dict[str, Any]] = {
     for status, text in (
         (400, "refused: the script, or the request, is wrong"),
         (401, "the token is missing or wrong"),
+        (403, "the token's role does not allow this, or the query is somebody else's"),
         (404, "there is no such query or path"),
         (409, "somebody else has taken the name, or still uses what is to be dropped"),
         (410, "the position is too old: what came after it is no longer kept"),
@@ -150,16 +151,16 @@ async def _related(calls: Calls, name: QueryName) -> Response:
 @ROUTER.delete(
     "/v1/queries/{name}", operation_id="drop", summary="Drop a query", response_model=OutcomeAnswer
 )
-async def _drop(calls: Calls, name: QueryName) -> Response:
-    outcome = await calls.changes.run(lambda: calls.service.registrar.drop(name))
+async def _drop(calls: Calls, who: Asker, name: QueryName) -> Response:
+    outcome = await calls.changes.run(lambda: calls.service.changes.drop(who, name))
     return JsonAnswer(outcome.to_json())
 
 
 @ROUTER.post(
     "/v1/queries/{name}/pause", operation_id="pause", summary="Pause a query", response_model=OutcomeAnswer
 )
-async def _pause(calls: Calls, name: QueryName) -> Response:
-    outcome = await calls.changes.run(lambda: calls.service.registrar.pause(name))
+async def _pause(calls: Calls, who: Asker, name: QueryName) -> Response:
+    outcome = await calls.changes.run(lambda: calls.service.changes.pause(who, name))
     return JsonAnswer(outcome.to_json())
 
 
@@ -169,8 +170,8 @@ async def _pause(calls: Calls, name: QueryName) -> Response:
     summary="Let a paused query begin anew",
     response_model=OutcomeAnswer,
 )
-async def _resume(calls: Calls, name: QueryName) -> Response:
-    outcome = await calls.changes.run(lambda: calls.service.registrar.resume(name))
+async def _resume(calls: Calls, who: Asker, name: QueryName) -> Response:
+    outcome = await calls.changes.run(lambda: calls.service.changes.resume(who, name))
     return JsonAnswer(outcome.to_json())
 
 
@@ -217,22 +218,25 @@ async def _results(
     summary="Carry out a script, all of it or nothing",
     response_model=OutcomeAnswer,
 )
-async def _register(calls: Calls, body: ScriptRequest) -> Response:
-    registrar, base = calls.service.registrar, calls.service.folder.path
+async def _register(calls: Calls, who: Asker, body: ScriptRequest) -> Response:
+    service, base = calls.service, calls.service.folder.path
 
     def register() -> Outcome:
         folder = os.path.join(base, body.folder)
-        return registrar.register(body.script, file=body.file, folder=folder, replace=body.replace)
+        return service.changes.register(who, body.script, file=body.file, folder=folder, replace=body.replace)
 
     outcome = await calls.changes.run(register)
     if body.related:
-        outcome = await calls.reads.run(lambda: registrar.relate(outcome))
+        outcome = await calls.reads.run(lambda: service.registrar.relate(outcome))
     return JsonAnswer(outcome.to_json())
 
 
 @ROUTER.get(DESCRIPTION, include_in_schema=False)
 async def _describe() -> Response:
     return JsonAnswer(description())
+
+
+_ROUTERS = (ROUTER, PUSHING, MONITORING)
 
 
 def _start(index: ResultIndex, first: int, word: str) -> int:
@@ -275,9 +279,8 @@ def make_app(service: Service, wakeup: Wakeup, most_body: int) -> FastAPI:
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
     app.state.calls = ServiceCalls(service, wakeup)
     app.state.most_body = most_body
-    app.include_router(ROUTER)
-    app.include_router(PUSHING)
-    app.include_router(MONITORING)
+    for router in _ROUTERS:
+        app.include_router(router)
     for error, answer in (
         (Refusal, _refused),
         (SeineError, _refused),
@@ -319,7 +322,7 @@ async def _not_routed(request: Request, error: Exception) -> Response:
 
 def _methods(request: Request) -> list[str]:
     """The methods that are possible on a path."""
-    routes = [route for route in request.app.routes if isinstance(route, Route)]
+    routes = [route for router in _ROUTERS for route in router.routes if isinstance(route, Route)]
     matching = [route for route in routes if route.matches(request.scope)[0] is not Match.NONE]
     return sorted(method for route in matching for method in route.methods or ())
 

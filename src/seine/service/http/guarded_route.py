@@ -16,13 +16,14 @@ from fastapi.routing import APIRoute
 
 from seine.errors import SeineError
 from seine.service.http.refusals import Refusal, possible
+from seine.service.http.route_roles import refuse_role
 
 LINES = ("application/x-ndjson", "application/jsonl", "application/json")
 _MOST_LENGTH_DIGITS = 18  # of a Content-Length
 
 
 class GuardedRoute(APIRoute):
-    """A route that refuses parameters it does not know, and bodies it does not take."""
+    """A route that refuses who may not ask, parameters it does not know, and bodies it does not take."""
 
     lines = False  # whether it takes a body of JSON Lines, which it reads itself
 
@@ -32,6 +33,7 @@ class GuardedRoute(APIRoute):
         takes_body = self.body_field is not None
 
         async def guarded(request: Request) -> Response:
+            refuse_role(request, self.path)
             _refuse_unknown_parameters(request, parameters)
             if takes_body or self.lines:
                 _refuse_wrong_body(request, LINES if self.lines else ("application/json",))

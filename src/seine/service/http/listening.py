@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hmac
 import ipaddress
 from dataclasses import dataclass
 
 from seine.errors import SeineError
+from seine.service.access.principal import LOCAL, ONE_TOKEN, Principal
+from seine.service.access.token_file import TokenFile
 
 MOST_BODY = 64 << 20  # bytes of a request's body
 _LEAST_TOKEN = 16  # characters
@@ -19,12 +22,14 @@ class Listening:
     request must arrive within `longest_head` seconds, however it trickles in; its body may take longer, in
     proportion to its length: `longest_request` seconds for the longest one. An answer must be taken within
     `longest_request` seconds. When there are too many connections, of one address or in all, the one whose
-    client has kept us waiting longest makes way for a new one.
+    client has kept us waiting longest makes way for a new one. `token` is the one that may do everything,
+    `tokens` are those with a name and a role.
     """
 
     address: str = "127.0.0.1"
     port: int = 0
     token: str | None = None
+    tokens: TokenFile | None = None
     most_body: int = MOST_BODY
     most_connections: int = 1024
     most_of_an_address: int = 512
@@ -32,14 +37,29 @@ class Listening:
     longest_request: float = 300.0
     longest_silence: float = 30.0
 
+    @property
+    def needs_token(self) -> bool:
+        """Whether a request without a token is refused."""
+        return self.token is not None or (self.tokens is not None and self.tokens.exists())
+
+    def principal(self, given: str | None) -> Principal | None:
+        """Who sends a token, or none; None for somebody who may not ask."""
+        if not self.needs_token:
+            return LOCAL
+        if given is None:
+            return None
+        if self.token is not None and hmac.compare_digest(given.encode(), self.token.encode()):
+            return ONE_TOKEN
+        return None if self.tokens is None else self.tokens.principal(given)
+
 
 def refuse_open_door(listening: Listening) -> None:
     """Whoever listens beyond this machine needs a token, and a long one."""
-    if listening.token is None and not is_loopback(listening.address):
+    if not listening.needs_token and not is_loopback(listening.address):
         raise SeineError(
             f"listening on {listening.address} needs a token: "
             "anybody who can reach it could register queries",
-            hint="name a file with --token-file or set SEINE_TOKEN, or listen on 127.0.0.1",
+            hint="seine token add NAME, --token-file FILE or SEINE_TOKEN; or listen on 127.0.0.1",
         )
     if listening.token is not None and len(listening.token) < _LEAST_TOKEN:
         raise SeineError(

@@ -25,6 +25,7 @@ _REFUSALS: dict[int | str, dict[str, Any]] = {
     status: {"model": ErrorAnswer, "description": text}
     for status, text in (
         (400, "there are no records, or the stream has another source"),
+        (403, "the token's role does not allow this"),
         (404, "there is no such stream"),
         (409, "the Idempotency-Key came with other records"),
         (413, "the body is too large"),

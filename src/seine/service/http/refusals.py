@@ -11,6 +11,7 @@ from typing_extensions import TypedDict
 
 from seine.errors import RunError, SeineError, TakenError
 from seine.runtime.output.log_files import TooOldError
+from seine.service.access.principal import ForbiddenError
 from seine.service.published_view import MissingError
 
 KEPT_FROM = "Seine-Kept-From"  # the header that says from which position on something is kept
@@ -69,6 +70,8 @@ def refusal_of(error: SeineError) -> Refusal:
     """The status that an error stands for."""
     if isinstance(error, MissingError):
         return Refusal(HTTPStatus.NOT_FOUND, error)
+    if isinstance(error, ForbiddenError):
+        return Refusal(HTTPStatus.FORBIDDEN, error)
     if isinstance(error, TakenError):
         return Refusal(HTTPStatus.CONFLICT, error)
     if isinstance(error, TooOldError):

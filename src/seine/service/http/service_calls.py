@@ -6,7 +6,9 @@ from typing import Annotated, cast
 
 from fastapi import Depends, Request
 
+from seine.service.access.principal import Principal
 from seine.service.http.daemon_threads import DaemonThreads
+from seine.service.http.route_roles import asker
 from seine.service.http.wakeup import Wakeup
 from seine.service.service import Service
 
@@ -29,3 +31,10 @@ async def _calls(request: Request) -> ServiceCalls:
 
 
 Calls = Annotated[ServiceCalls, Depends(_calls)]
+
+
+async def _who(request: Request) -> Principal:
+    return asker(request)
+
+
+Asker = Annotated[Principal, Depends(_who)]

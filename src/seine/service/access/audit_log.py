@@ -1,0 +1,70 @@
+"""The audit log of a service: a JSON line for every change that somebody asked for, done or refused.
+
+    audit.jsonl, audit.jsonl.1 (the one before), ..., audit.jsonl.9
+
+Names are in it, texts of scripts and tokens never. A line is on disk before the answer leaves. Files are
+opened for each line, so that commands may write to the log of a service that runs.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+from seine.service.access.principal import Principal
+
+_MOST_BYTES = 64 << 20  # of a file, before another one is begun
+_MOST_OLD_FILES = 9
+_PRIVATE = 0o600
+
+
+class AuditLog:
+    """Appends to the log of a service; any thread and any process may."""
+
+    def __init__(
+        self,
+        path: str,
+        most_bytes: int = _MOST_BYTES,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self.path = path
+        self._most_bytes, self._now = most_bytes, now
+
+    def note(self, who: Principal, action: str, outcome: str, **facts: Any) -> None:
+        """Append a line; when this returns it is on disk."""
+        known = {name: fact for name, fact in facts.items() if fact not in (None, [], ())}
+        line = {
+            "time": self._now().isoformat(timespec="milliseconds"),
+            "who": who.name,
+            "role": who.role,
+            "action": action,
+            "outcome": outcome,
+            **known,
+        }
+        text = json.dumps(line, ensure_ascii=True).encode() + b"\n"
+        folder = os.open(os.path.dirname(self.path), os.O_RDONLY)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX)  # nobody else appends, or begins another file, meanwhile
+            self._rotate(len(text))
+            self._append(text)
+        finally:
+            os.close(folder)
+
+    def _append(self, text: bytes) -> None:
+        with open(self.path, "ab", opener=lambda path, flags: os.open(path, flags, _PRIVATE)) as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+
+    def _rotate(self, more: int) -> None:
+        """Begin another file if this one would get too long; the oldest one goes."""
+        if not os.path.exists(self.path) or os.path.getsize(self.path) + more <= self._most_bytes:
+            return
+        for number in range(_MOST_OLD_FILES, 0, -1):
+            older = self.path if number == 1 else f"{self.path}.{number - 1}"
+            if os.path.exists(older):
+                os.replace(older, f"{self.path}.{number}")
