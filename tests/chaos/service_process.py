@@ -41,7 +41,7 @@ class ServiceProcess:
         (self.state / "service.json").unlink(missing_ok=True)  # of one that was killed
         self.starts += 1
         self.process = start(
-            *["serve", str(self.state), *_WORDS, *_BUDGET],
+            *["serve", str(self.state), "--source-root", str(self.state.parent), *_WORDS, *_BUDGET],
             log=self.log,
             PYTHONPATH=os.pathsep.join([str(_CLOCK), python_path()]),
             SEINE_CHAOS_CLOCK=str(self.clock),

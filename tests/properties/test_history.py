@@ -22,6 +22,7 @@ from seine.runtime.local_host import LocalHost
 from seine.service.folder import ServiceFolder
 from seine.service.service import Service, ServiceOptions
 from seine.service.tail import read_records
+from tests.support.everywhere import EVERYWHERE
 from tests.support.seeds import seeds
 
 WINDOWS = {"s": 8, "t": 5, "n": 9}
@@ -77,7 +78,9 @@ class Story:
         self.register("".join(STREAMS.values()))
 
     def open(self) -> None:
-        options = ServiceOptions(batch_rows=self.batch_rows, buckets=2, depth=3, retain=PLENTY)
+        options = ServiceOptions(
+            batch_rows=self.batch_rows, buckets=2, depth=3, retain=PLENTY, reach=EVERYWHERE
+        )
         self.service = Service(ServiceFolder(str(self.folder / "state")), options)
 
     def restart(self) -> None:
@@ -243,7 +246,9 @@ def test_history_is_refused_where_there_is_none(tmp_path: Path) -> None:
     with pytest.raises(SeineError, match="stream u has no window"):
         story.begin("u", "SELECT k FROM u", "window")
     story.service.close()
-    nothing = Service(ServiceFolder(str(tmp_path / "state")), ServiceOptions(buckets=2, depth=3))
+    nothing = Service(
+        ServiceFolder(str(tmp_path / "state")), ServiceOptions(buckets=2, depth=3, reach=EVERYWHERE)
+    )
     text = "CREATE QUERY q WITH (history = 'window') AS SELECT k FROM s;"
     with pytest.raises(SeineError, match="this service retains nothing"):
         nothing.registrar.register(text, file="x.sql", folder=str(tmp_path))

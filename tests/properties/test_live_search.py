@@ -26,6 +26,7 @@ from tests.reference.compare import difference
 from tests.reference.lives import lives_of
 from tests.reference.script import Edge, Script, read_script
 from tests.reference.trees import Node, Trees
+from tests.support.everywhere import EVERYWHERE
 from tests.support.seeds import seeds
 
 WORDS = ("amber", "basil", "cedar")
@@ -60,7 +61,9 @@ class SearchStory:
     written: dict[str, list[dict[str, Any]]] = field(default_factory=dict)  # the lines of each stream
 
     def __post_init__(self) -> None:
-        self.service = Service(ServiceFolder(str(self.folder / "state")), ServiceOptions(buckets=2, depth=3))
+        self.service = Service(
+            ServiceFolder(str(self.folder / "state")), ServiceOptions(buckets=2, depth=3, reach=EVERYWHERE)
+        )
         self.host = LocalHost(self.service.deployment)
 
     def register(self, text: str) -> None:
@@ -186,7 +189,9 @@ class SearchStory:
     def restart(self) -> None:
         """Open the service anew; the host stays, for it has the state of the pipeline."""
         self.service.close()
-        self.service = Service(ServiceFolder(str(self.folder / "state")), ServiceOptions(buckets=2, depth=3))
+        self.service = Service(
+            ServiceFolder(str(self.folder / "state")), ServiceOptions(buckets=2, depth=3, reach=EVERYWHERE)
+        )
 
     def records(self, query: str) -> list[tuple[Any, ...]]:
         page = read_records(self.service.sink.index, query, 0, 1 << 30)

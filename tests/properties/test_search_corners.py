@@ -16,6 +16,7 @@ from seine.runtime.local_host import LocalHost
 from seine.service.folder import ServiceFolder
 from seine.service.service import Service, ServiceOptions
 from seine.service.tail import read_records
+from tests.support.everywhere import EVERYWHERE
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -64,7 +65,9 @@ class _Story:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.service = Service(ServiceFolder(str(folder / "state")), ServiceOptions(buckets=2, depth=3))
+        self.service = Service(
+            ServiceFolder(str(folder / "state")), ServiceOptions(buckets=2, depth=3, reach=EVERYWHERE)
+        )
         self._host = LocalHost(self.service.deployment)
 
     def register(self, text: str) -> None:
@@ -79,7 +82,9 @@ class _Story:
 
     def restart(self) -> None:
         self.service.close()
-        self.service = Service(ServiceFolder(str(self.folder / "state")), ServiceOptions(buckets=2, depth=3))
+        self.service = Service(
+            ServiceFolder(str(self.folder / "state")), ServiceOptions(buckets=2, depth=3, reach=EVERYWHERE)
+        )
 
     def tables(self, query: str) -> list[list[str]]:
         """The tables of each tree that a search has reported."""

@@ -46,6 +46,7 @@ class Stage:
 
     def serve(self) -> None:
         words = ["serve", str(self.state), "--master", "local[2]", "--depth", "1", "--buckets", "2"]
+        words += ["--source-root", str(self.state.parent), "--sink-root", str(self.state.parent)]
         words += ["--budget-candidates", "100000"]
         (self.state / "service.json").unlink(missing_ok=True)
         self.process = start(*words, log=self.folder / "serve.log")

@@ -21,6 +21,7 @@ from seine.service.folder import ServiceFolder
 from seine.service.service import Service, ServiceOptions
 from seine.service.tail import read_records
 from seine.spark.spark_host import Restarts, run_on_spark
+from tests.support.everywhere import EVERYWHERE
 from tests.support.kafka_broker import KafkaBroker
 from tests.support.stateful_script import sorted_records
 
@@ -43,7 +44,7 @@ class Served:
 
     def open(self) -> None:
         secrets = OptionSecrets({"WORD": "correct horse"}, environment=False)
-        options = ServiceOptions(depth=1, secrets=secrets)
+        options = ServiceOptions(depth=1, secrets=secrets, reach=EVERYWHERE)
         self.service = Service(ServiceFolder(str(self.folder / "state")), options)
         self.thread = threading.Thread(target=self._host, daemon=True)
         self.trouble: BaseException | None = None

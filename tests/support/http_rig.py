@@ -15,6 +15,7 @@ from seine.service.folder import ServiceFolder
 from seine.service.http.listening import Listening
 from seine.service.http.server import Server
 from seine.service.service import Service, ServiceOptions
+from tests.support.everywhere import EVERYWHERE
 
 
 class HttpRig:
@@ -25,7 +26,7 @@ class HttpRig:
     ) -> None:
         (folder / "s.jsonl").touch()
         self.folder = folder
-        options = ServiceOptions(depth=depth, keep=keep)
+        options = ServiceOptions(depth=depth, keep=keep, reach=EVERYWHERE)
         self.service = Service(ServiceFolder(str(folder / "state")), options)
         self.server = Server(self.service, Listening(**listening))
         self.client = Client(self.server.url, listening.get("token"))

@@ -18,6 +18,7 @@ from seine.runtime.local_host import LocalHost
 from seine.service.folder import ServiceFolder
 from seine.service.service import Service, ServiceOptions
 from seine.service.tail import read_records
+from tests.support.everywhere import EVERYWHERE
 
 STREAMS = {
     name: f"CREATE STREAM {name} (k BIGINT, v BIGINT, ts BIGINT) TIMESTAMP BY ts WINDOW {window}"
@@ -56,7 +57,7 @@ class Story:
         self.register(RELATION + "".join(STREAMS.values()))
 
     def open(self) -> None:
-        options = ServiceOptions(buckets=2, depth=3, strategy=self.strategy)
+        options = ServiceOptions(buckets=2, depth=3, strategy=self.strategy, reach=EVERYWHERE)
         self.service = Service(ServiceFolder(str(self.folder / "state")), options)
 
     def register(self, text: str) -> None:

@@ -13,6 +13,7 @@ from seine.runtime.option_secrets import OptionSecrets
 from seine.service.folder import ServiceFolder
 from seine.service.service import Service, ServiceOptions
 from seine.service.tail import read_records
+from tests.support.everywhere import EVERYWHERE
 
 STREAM = "CREATE STREAM s (a BIGINT, ts BIGINT) TIMESTAMP BY ts WINDOW 10 FROM 's.jsonl';\n"
 OTHER = "CREATE STREAM t (a BIGINT, b BIGINT, ts BIGINT) TIMESTAMP BY ts WINDOW 10 FROM 't.jsonl';\n"
@@ -33,7 +34,7 @@ class Rig:
         self.open()
 
     def open(self) -> None:
-        options = ServiceOptions(depth=self.depth, secrets=self._secrets, keep=self._keep)
+        options = ServiceOptions(depth=self.depth, secrets=self._secrets, keep=self._keep, reach=EVERYWHERE)
         self.service = Service(ServiceFolder(str(self.folder / "state")), options)
         self.host = LocalHost(self.service.deployment)
 

@@ -5,7 +5,7 @@ Frozen, with every name resolved: columns are positions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from seine.algebra.types import Field, Kind, Type
 
@@ -57,13 +57,15 @@ PUSHED = "push:"  # the path of a stream whose records are sent to a service
 class Source:
     """An external source of records: `path` is an absolute file, a glob, a folder or a database URL.
 
-    With a `reader` it is Spark that reads it, and there is no path.
+    With a `reader` it is Spark that reads it, and there is no path. Files that lie outside of the folders
+    `within`, if any are named, are no files of it, whatever links lead there; the catalog does not keep that.
     """
 
     path: str
     format: str = "JSON"  # JSON | CSV | PARQUET | XML
     options: tuple[tuple[str, str], ...] = ()
     reader: SparkReader | None = None
+    within: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def is_database(self) -> bool:

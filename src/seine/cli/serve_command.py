@@ -28,6 +28,7 @@ from seine.cli.hosting import (
 )
 from seine.cli.private_state import private_state
 from seine.cli.progress_line import ProgressLine
+from seine.cli.reach_options import add_reach, reach_of
 from seine.cli.service_client import FOLDER
 from seine.cli.stop_signals import StopSignals
 from seine.cli.udf_option import add_udf
@@ -47,7 +48,7 @@ _logger = logging.getLogger(__name__)
 _ABOUT = "Run a pipeline for ever; queries come and go by seine register and seine drop."
 _EXAMPLE = """\
 example:
-    seine serve state/ &
+    seine serve state/ --source-root . &
     seine register alerts.sql --service state/
     seine tail big_transfers --service state/
 
@@ -79,6 +80,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument(
         "--tokens", metavar="FILE", help="tokens with names and roles (default: tokens.json in the folder)"
     )
+    add_reach(parser)
     parser.add_argument(
         "--max-body", metavar="N", type=positive, default=MOST_BODY, help="most bytes of a request (64 MiB)"
     )
@@ -128,6 +130,7 @@ def command(arguments: argparse.Namespace) -> int:
             keep=arguments.keep,
             strategy=strategy(arguments),
             secrets=OptionSecrets.read(arguments.options_file, environment=False),
+            reach=reach_of(arguments),
         )
         _Serving(arguments, listening, options, progress).go_on()
     return 0

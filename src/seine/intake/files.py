@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 import glob
+import logging
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from seine.algebra.definitions import Source
 from seine.errors import SeineError
+
+_logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Files:
-    """The files behind a path; a folder's hidden files and those that start with `_` are not data."""
+    """The files behind a path; a folder's hidden files and those that start with `_` are not data.
+
+    With roots in `within`, nor are those that lie elsewhere: a link may have led there.
+    """
 
     path: str
+    within: tuple[str, ...] = ()
+
+    @staticmethod
+    def of(source: Source) -> Files:
+        """The files of a source."""
+        return Files(source.path, source.within)
 
     @property
     def is_glob(self) -> bool:
@@ -29,7 +43,23 @@ class Files:
             paths = glob.glob(self.path, recursive=True)
         else:
             paths = [self.path]
-        return sorted(path for path in paths if os.path.isfile(path))
+        return self._let_in(sorted(path for path in paths if os.path.isfile(path)))
+
+    def _let_in(self, paths: list[str]) -> list[str]:
+        """Those that lie within the roots; folders are looked at once, and then only what is a link."""
+        if not self.within:
+            return paths
+        folders = {folder: os.path.realpath(folder) for folder in {os.path.dirname(path) for path in paths}}
+        inside = {folder: _is_below(real, self.within) for folder, real in folders.items()}
+        let_in = [
+            path
+            for path in paths
+            if (lies_within(path, self.within) if os.path.islink(path) else inside[os.path.dirname(path)])
+        ]
+        if len(let_in) < len(paths):
+            left_out = min({*paths} - {*let_in})
+            _logger.warning("files outside the roots are left out", extra={"path": left_out})
+        return let_in
 
     @property
     def is_absent(self) -> bool:
@@ -55,3 +85,18 @@ class Files:
         if self.is_glob or os.path.isdir(self.path):
             return True
         return not os.path.exists(self.path) and os.path.isdir(os.path.dirname(self.path) or ".")
+
+
+def lies_within(path: str, roots: Iterable[str]) -> bool:
+    """Whether a path, links followed, is one of the roots or below one; roots are real paths.
+
+    >>> lies_within("/data/../etc/passwd", ["/data"]), lies_within("/database", ["/data"])
+    (False, False)
+    """
+    if "\0" in path:
+        return False  # no file has such a name
+    return _is_below(os.path.realpath(path), roots)
+
+
+def _is_below(real: str, roots: Iterable[str]) -> bool:
+    return any(os.path.commonpath([root, real]) == root for root in roots)

@@ -98,7 +98,7 @@ def open_source(
     """
     if source is None:
         raise SeineError(f"{what} has no source", hint="give it a FROM clause")
-    options, files = dict(source.options), Files(source.path)
+    options, files = dict(source.options), Files.of(source)
     if source.format not in ("JSON", "CSV", "PARQUET", "XML"):
         raise SeineError(f"unknown FORMAT {source.format} of {what}")
     files.check(what, follow=follow)

@@ -45,7 +45,7 @@ def sample_source(declared: StreamDef | RelationDef, most: int) -> SourceSample 
     source = declared.source
     if source is None or source.is_database or source.reader is not None:
         return None
-    if not (paths := Files(source.path).listing()):
+    if not (paths := Files.of(source).listing()):
         return None
     reader, parser = _open(declared.name, source, RecordLayout.of(declared))
     try:

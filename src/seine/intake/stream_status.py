@@ -91,7 +91,7 @@ class Lag(Struct, frozen=True):
 def lag_of(source: Source | None, position: Mapping[str, FileCursor]) -> Lag:
     """How much of a source's files is not read yet; looks at the sizes of all its files."""
     size, rows = 0, 0
-    for path in Files(source.path).listing() if source is not None else []:
+    for path in Files.of(source).listing() if source is not None else []:
         try:
             status = os.stat(path)
         except OSError:

@@ -3,6 +3,8 @@
 catalog.db      what is declared: the truth after a crash
 pipeline/       the pipeline's own folder: journal, network versions, state
 results.jsonl   the records of all queries; later segments are results-<position>.jsonl
+input/          files that may be read FROM without --source-root
+output/         folders that sinks may write INTO without --sink-root
 dead.jsonl      lines that were refused
 sinks/          how far each sink has come
 undelivered/    by sink, the records that a webhook did not take
@@ -21,6 +23,7 @@ import os
 from typing import Any
 
 from seine.errors import SeineError
+from seine.intake.files import lies_within
 from seine.runtime.folder.durable import write_whole
 from seine.runtime.folder.mounted_path import refuse_remote
 from seine.runtime.folder.settings import read_record
@@ -39,6 +42,8 @@ class ServiceFolder:
         self.dead = os.path.join(self.path, "dead.jsonl")
         self.sinks = os.path.join(self.path, "sinks")
         self.undelivered = os.path.join(self.path, "undelivered")
+        self.input = os.path.join(self.path, "input")
+        self.output = os.path.join(self.path, "output")
         self.audit = os.path.join(self.path, "audit.jsonl")
         self.tokens = os.path.join(self.path, "tokens.json")
         self.samples = os.path.join(self.path, "samples")
@@ -51,7 +56,8 @@ class ServiceFolder:
 
     def refuse_inside(self, source: str) -> None:
         """Refuse a source that is a file of the service's: each entry would make more of it to read."""
-        refuse_inside(self.path, source, "the service")
+        if not lies_within(source, map(os.path.realpath, (self.input, self.output))):
+            refuse_inside(self.path, source, "the service")
 
     def lock(self) -> FolderLock:
         """Take the folder for this process, making it if it is not there."""

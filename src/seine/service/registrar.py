@@ -41,6 +41,7 @@ from seine.runtime.output.sink import Sink
 from seine.safety.read_statements import read_statements
 from seine.service.access.permissions import changed_declarations, refuse_forbidden
 from seine.service.access.principal import LOCAL, Principal
+from seine.service.access.reach import confine
 from seine.service.answers import MOST_QUERIES
 from seine.service.commit_edit import enter, enter_moves
 from seine.service.edit import (
@@ -181,7 +182,9 @@ class Registrar:
 
         def edit() -> Edit:
             known, pushed = self.view.declared, self._folder.pushed
-            return edit_of_script(read_statements(text, file, folder, known, replace=replace, pushed=pushed))
+            script = read_statements(text, file, folder, known, replace=replace, pushed=pushed)
+            confine(script.declarations, known, self._sources.roots)
+            return edit_of_script(script)
 
         return self._change(edit, by, large=len(text) > _LONG_SCRIPT)
 
@@ -274,6 +277,7 @@ class Registrar:
                     view = self.view
                     edit = seen[1] if seen is not None and seen[0] is view else edit_now()
                     refuse_forbidden(edit, view, by)
+                    self._sources.refuse_out_of_reach(edit, view)
                     seen = view, replace(edit, by=by.name)
                     needed, joining = self._edited(edit).needed_relations(), edit.streams(view)[0]
                     if reads.suffice(needed) and feeds.suffice(joining):

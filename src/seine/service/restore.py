@@ -21,6 +21,7 @@ from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.failures import Failure
 from seine.runtime.history_replay import HistoryStart
+from seine.service.access.reach import confine
 from seine.service.published_view import RegisteredQuery, ServiceView, frozen
 
 
@@ -33,9 +34,15 @@ class RelationsInUse:
 
 
 def restore(
-    catalog: CatalogView, deployment: Deployment, strategy: Strategy = CONFIGURATIONS["all"]
+    catalog: CatalogView,
+    deployment: Deployment,
+    roots: tuple[str, ...],
+    strategy: Strategy = CONFIGURATIONS["all"],
 ) -> tuple[ServiceView, Network, RelationsInUse]:
-    """What a catalog says is registered; the network is the version that it names."""
+    """What a catalog says is registered; the network is the version that it names.
+
+    Files are read within `roots` alone.
+    """
     version, last = catalog.version(), deployment.journal.last()
     if last is not None and last.network > version:
         raise RunError(
@@ -45,6 +52,7 @@ def restore(
         )
     network = deployment.versions.network(version, strategy)
     declared = Declarations(catalog.streams(), catalog.relations(), catalog.edges())
+    confine(declared, Declarations(), roots)
     graphs = SchemaGraphs(declared.tables, declared.edges)
     registered = {query.name.lower(): _registered(query, network, graphs) for query in catalog.queries()}
     for key, one in registered.items():

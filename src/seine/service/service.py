@@ -32,6 +32,7 @@ from seine.runtime.output.totals import exact_share
 from seine.runtime.spark_reading import SparkDoor, SparkReading
 from seine.service.access.audit_log import AuditLog
 from seine.service.access.audited_changes import AuditedChanges
+from seine.service.access.reach import Reach
 from seine.service.answers import (
     DeadLetterPage,
     PushAnswer,
@@ -68,7 +69,8 @@ class ServiceOptions:
     `budget` is what a node may spend in a task, None for what the folder has. Without `reading` no source is
     opened: what is registered can be looked at and dropped, and nothing runs. Within the limit `retain` input
     that is done is kept, for queries that begin with history; within `keep`, results and dead letters.
-    `secrets` are values of options.
+    `secrets` are values of options. `reach` is what may be read and written, beside `input/` and
+    `output/` of the folder.
     """
 
     batch_rows: int | None = None
@@ -83,6 +85,7 @@ class ServiceOptions:
     keep: RetentionLimit | None = None
     strategy: Strategy = CONFIGURATIONS["all"]
     secrets: OptionSecrets = field(default_factory=lambda: OptionSecrets(environment=False))
+    reach: Reach = field(default_factory=Reach)
 
 
 class Service:
@@ -108,13 +111,17 @@ class Service:
         load_functions(self.deployment.folder)
         keep_functions(self.deployment.folder)
         self.deployment.remove_cache()  # of a process that was killed
+        os.makedirs(folder.input, exist_ok=True)
+        self._door, self._pushes = SparkDoor(), PushDoor(folder.pushed)
         with self._catalog.read() as snapshot:
-            restored = restore(snapshot, self.deployment, options.strategy)
+            reach = options.reach.with_own(folder.input, folder.output)
+            sources = SourceGate(folder, options.secrets, self._door, self._pushes, reach)
+            restored = restore(snapshot, self.deployment, sources.roots, options.strategy)
         view, turn = restored[0], RLock()
-        self._door, self._secrets, self._batch_rows = SparkDoor(), options.secrets, options.batch_rows
-        self._pushes = PushDoor(folder.pushed)
+        self._secrets, self._batch_rows = options.secrets, options.batch_rows
         self._pushes.clear(view.declared.streams.values())
-        sources = SourceGate(folder, self._secrets, self._door, self._pushes)
+        if options.reading:
+            sources.refuse_standing(view)
         self.registrar = Registrar(
             folder, self._catalog, self.deployment, restored, turn, sources, options.notice
         )

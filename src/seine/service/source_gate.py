@@ -7,16 +7,21 @@ options file, never in a script nor in the service's environment. An address has
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-from seine.algebra.definitions import SparkReader, StreamDef
+from seine.algebra.definitions import RelationDef, SparkReader, StreamDef
+from seine.algebra.sink_definition import SinkDef
 from seine.errors import SeineError
 from seine.frontends.text.names import suggest
 from seine.runtime.option_secrets import OptionSecrets
 from seine.runtime.output.overwriting import refuse_overwriting
 from seine.runtime.spark_reading import SparkDoor
+from seine.service.access.reach import Reach
+from seine.service.edit import Edit
 from seine.service.folder import ServiceFolder
+from seine.service.published_view import ServiceView
 from seine.service.push_door import PushDoor
 
 _FILES = frozenset(
@@ -67,9 +72,27 @@ class SourceGate:
     """Refuses streams that a service does not read."""
 
     def __init__(
-        self, folder: ServiceFolder, secrets: OptionSecrets, door: SparkDoor, pushes: PushDoor
+        self,
+        folder: ServiceFolder,
+        secrets: OptionSecrets,
+        door: SparkDoor,
+        pushes: PushDoor,
+        reach: Reach,
     ) -> None:
         self._folder, self._secrets, self._door, self._pushes = folder, secrets, door, pushes
+        self._reach = reach
+
+    @property
+    def roots(self) -> tuple[str, ...]:
+        """The folders in which files are read."""
+        return (*self._reach.source_roots, os.path.realpath(self._folder.pushed))
+
+    def refuse_standing(self, view: ServiceView) -> None:
+        """Refuse to begin with what was let in once and is not any more."""
+        try:
+            self._refuse(view.declared.tables.values(), view.declared.sinks.values())
+        except SeineError as error:
+            raise SeineError(f"{error.message}; it was allowed before", hint=error.hint) from None
 
     def refuse(self, stream: StreamDef) -> None:
         """Refuse a stream that may not be read, is what we write, or that Spark cannot open."""
@@ -87,6 +110,19 @@ class SourceGate:
             self._refuse_own(path)
         self._secrets.check([stream])
         self._door.check(stream)
+
+    def refuse_out_of_reach(self, edit: Edit, view: ServiceView) -> None:
+        """Refuse tables that are read from, and sinks that are written to, where the service may not."""
+        before = view.declared.sinks
+        sinks = [sink for key, sink in edit.declared.sinks.items() if before.get(key) is not sink]
+        self._refuse([*edit.streams(view)[0], *edit.relations(view)], sinks)
+
+    def _refuse(self, tables: Iterable[StreamDef | RelationDef], sinks: Iterable[SinkDef]) -> None:
+        for table in tables:
+            if not (isinstance(table, StreamDef) and self._pushes.takes(table)):
+                self._reach.refuse_source(table)
+        for sink in sinks:
+            self._reach.refuse_sink(sink)
 
     def _refuse_own(self, path: str) -> None:
         refuse_overwriting([self._folder.results, self._folder.dead], [path])

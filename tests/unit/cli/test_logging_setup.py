@@ -20,6 +20,7 @@ from seine.run_local import run_local
 from seine.runtime.local_host import LocalHost
 from seine.service.folder import ServiceFolder
 from seine.service.service import Service, ServiceOptions
+from tests.support.everywhere import EVERYWHERE
 
 PRIVATE = "a word of the script"
 SCRIPT = f"""\
@@ -94,7 +95,7 @@ def test_a_service_logs_registrations_and_its_end(
     script: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def serve() -> None:
-        service = Service(ServiceFolder(str(tmp_path / "state")), ServiceOptions(depth=1))
+        service = Service(ServiceFolder(str(tmp_path / "state")), ServiceOptions(depth=1, reach=EVERYWHERE))
         try:
             service.registrar.register(SCRIPT, file="s.sql", folder=str(tmp_path))
             host = LocalHost(service.deployment)
@@ -118,7 +119,7 @@ def test_a_truncated_file_is_logged(tmp_path: Path, capsys: pytest.CaptureFixtur
     source.write_text(LINES, encoding="utf-8")
 
     def serve() -> None:
-        service = Service(ServiceFolder(str(tmp_path / "state")), ServiceOptions(depth=1))
+        service = Service(ServiceFolder(str(tmp_path / "state")), ServiceOptions(depth=1, reach=EVERYWHERE))
         try:
             service.registrar.register(SCRIPT, file="s.sql", folder=str(tmp_path))
             host = LocalHost(service.deployment)

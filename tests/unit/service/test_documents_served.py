@@ -14,6 +14,7 @@ from seine.runtime.local_host import LocalHost
 from seine.service.folder import ServiceFolder
 from seine.service.service import Service, ServiceOptions
 from seine.service.tail import read_records
+from tests.support.everywhere import EVERYWHERE
 
 STREAM = "CREATE STREAM s (doc XML, ts BIGINT) TIMESTAMP BY ts FROM 's.jsonl';"
 PAIRS = "s//a->x[./p->y] FOLLOWED BY{y = z, 9} s//a->w[./p->z]"
@@ -25,7 +26,9 @@ class Served:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         (folder / "s.jsonl").touch()
-        self.service = Service(ServiceFolder(str(folder / "state")), ServiceOptions(buckets=2, depth=3))
+        self.service = Service(
+            ServiceFolder(str(folder / "state")), ServiceOptions(buckets=2, depth=3, reach=EVERYWHERE)
+        )
         self.host = LocalHost(self.service.deployment)
 
     def register(self, text: str) -> None:

@@ -11,10 +11,11 @@ from seine.runtime.local_host import LocalHost
 from seine.service.folder import ServiceFolder
 from seine.service.service import Service, ServiceOptions
 from seine.service.tail import read_records
+from tests.support.everywhere import EVERYWHERE
 from tests.support.killed_worker import run_and_kill
 
 KILLS = 6
-OPTIONS = ServiceOptions(batch_rows=2, retain=RetentionLimit(bytes=1 << 40))
+OPTIONS = ServiceOptions(batch_rows=2, retain=RetentionLimit(bytes=1 << 40), reach=EVERYWHERE)
 
 # Registers queries with history and runs until it is killed; a line on standard output acknowledges a query.
 WORKER = """
@@ -22,10 +23,11 @@ import sys
 from seine.intake.retention_limit import RetentionLimit
 from seine.runtime.local_host import LocalHost
 from seine.service.folder import ServiceFolder
+from seine.service.access.reach import Reach
 from seine.service.service import Service, ServiceOptions
 
 folder = sys.argv[1]
-options = ServiceOptions(batch_rows=2, retain=RetentionLimit(bytes=1 << 40))
+options = ServiceOptions(batch_rows=2, retain=RetentionLimit(bytes=1 << 40), reach=Reach((folder,)))
 service = Service(ServiceFolder(folder + "/state"), options)
 host = LocalHost(service.deployment)
 number = int(sys.argv[2])

@@ -10,6 +10,7 @@ from seine.runtime.local_host import LocalHost
 from seine.service.folder import ServiceFolder
 from seine.service.service import Service, ServiceOptions
 from seine.service.tail import read_records
+from tests.support.everywhere import EVERYWHERE
 from tests.support.killed_worker import run_and_kill
 
 KILLS = 5
@@ -19,10 +20,11 @@ WORKER = """
 import sys
 from seine.runtime.local_host import LocalHost
 from seine.service.folder import ServiceFolder
+from seine.service.access.reach import Reach
 from seine.service.service import Service, ServiceOptions
 
 folder = sys.argv[1]
-service = Service(ServiceFolder(folder + "/state"), ServiceOptions())
+service = Service(ServiceFolder(folder + "/state"), ServiceOptions(reach=Reach((folder,))))
 host = LocalHost(service.deployment)
 number = int(sys.argv[2])
 while True:
@@ -64,7 +66,7 @@ def test_acknowledged_changes_outlive_kills(tmp_path: Path) -> None:
 
 
 def _open(folder: Path) -> Service:
-    service = Service(ServiceFolder(str(folder / "state")), ServiceOptions())
+    service = Service(ServiceFolder(str(folder / "state")), ServiceOptions(reach=EVERYWHERE))
     if not service.published.view.declared.streams:
         text = "CREATE STREAM s (a BIGINT, ts BIGINT) TIMESTAMP BY ts FROM 's.jsonl';"
         service.registrar.register(text, file="x", folder=str(folder))

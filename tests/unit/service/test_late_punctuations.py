@@ -9,6 +9,7 @@ from seine.network.plan.strategy import CONFIGURATIONS
 from seine.runtime.local_host import LocalHost
 from seine.service.folder import ServiceFolder
 from seine.service.service import Service, ServiceOptions
+from tests.support.everywhere import EVERYWHERE
 
 STREAMS = "".join(
     f"CREATE STREAM {name} (k BIGINT, v BIGINT, ts BIGINT) TIMESTAMP BY ts PUNCTUATED ON (k)"
@@ -31,7 +32,9 @@ class Pipeline:
         self.folder = folder
         for name in ("s", "t", "u"):
             (folder / f"{name}.jsonl").touch()
-        self.service = Service(ServiceFolder(str(folder / "state")), ServiceOptions(buckets=2, depth=2))
+        self.service = Service(
+            ServiceFolder(str(folder / "state")), ServiceOptions(buckets=2, depth=2, reach=EVERYWHERE)
+        )
         self.host = LocalHost(self.service.deployment)
         self.register(streams)
 

@@ -21,6 +21,7 @@ from seine.service.tail import read_records
 from tests.reference.answers import Answers
 from tests.reference.compare import difference, net_of
 from tests.reference.verdict import short, start_of
+from tests.support.everywhere import EVERYWHERE
 from tests.support.service_rig import STREAM, Rig
 
 AT_ONE_INSTANT = 395
@@ -40,7 +41,7 @@ class BudgetRig(Rig):
         super().__init__(folder)
 
     def open(self) -> None:
-        options = ServiceOptions(depth=self.depth, buckets=self.buckets, budget=self.budget)
+        options = ServiceOptions(depth=self.depth, buckets=self.buckets, budget=self.budget, reach=EVERYWHERE)
         self.service = Service(ServiceFolder(str(self.folder / "state")), options)
         self.host = LocalHost(self.service.deployment)
 

@@ -13,6 +13,7 @@ from seine.errors import RunError, ScriptError, SeineError, TakenError
 from seine.service.published_view import MissingError
 from seine.service.service import Service, ServiceOptions
 from seine.service.tail import read_records
+from tests.support.everywhere import EVERYWHERE
 from tests.support.service_rig import STREAM, Rig
 
 
@@ -378,7 +379,7 @@ def test_a_catalog_that_is_gone_is_told(rig: Rig) -> None:
 
 def test_one_process_serves_a_folder(rig: Rig) -> None:
     with pytest.raises(SeineError, match="another process serves"):
-        Service(rig.service.folder, ServiceOptions())
+        Service(rig.service.folder, ServiceOptions(reach=EVERYWHERE))
 
 
 CSV_STREAM = "CREATE STREAM c (a BIGINT, ts BIGINT) TIMESTAMP BY ts FROM 'c.csv' FORMAT CSV;"

@@ -13,6 +13,7 @@ from seine.intake.source_branch import SourceBranch
 from seine.runtime.option_secrets import OptionSecrets
 from seine.service.folder import ServiceFolder
 from seine.service.service import Service, ServiceOptions
+from tests.support.everywhere import EVERYWHERE
 
 STREAM = "CREATE STREAM s (a BIGINT, ts BIGINT) TIMESTAMP BY ts {source};"
 KAFKA = "USING kafka OPTIONS (subscribe 'x', kafka.bootstrap.servers 'h:9092'{more})"
@@ -21,7 +22,9 @@ KAFKA = "USING kafka OPTIONS (subscribe 'x', kafka.bootstrap.servers 'h:9092'{mo
 @pytest.fixture
 def service(tmp_path: Path) -> Service:
     secrets = OptionSecrets({"JAAS": "password of the broker"}, environment=False)
-    service = Service(ServiceFolder(str(tmp_path / "state")), ServiceOptions(secrets=secrets))
+    service = Service(
+        ServiceFolder(str(tmp_path / "state")), ServiceOptions(secrets=secrets, reach=EVERYWHERE)
+    )
     looked: list[StreamDef] = []
     service.reading.door.lend(looked.append)
     return service

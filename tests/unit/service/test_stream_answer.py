@@ -141,7 +141,7 @@ def test_the_commands_print_them_as_tables(rig: HttpRig, capsys: pytest.CaptureF
     assert stream == "s running 12 6 0 bytes 1 2 later than LATENESS 2 allows"
     assert main(["list", "--service", rig.server.url]) == 0
     names, groups, join = (line.split() for line in capsys.readouterr().out.splitlines())
-    assert names[4] == "held" and groups[4] == "3" and join[4] != "0"
+    assert names[5] == "held" and groups[5] == "3" and join[5] != "0"
     assert main(["status", "--json", "--service", rig.server.url]) == 0
     assert json.loads(capsys.readouterr().out)["by_stream"][0]["stream"] == "s"
 

@@ -22,6 +22,7 @@ from seine.bench.harness.saved_figures import Figure, Figures
 from seine.bench.harness.table import Table
 from seine.bench.workloads.seeds import named_queries, queries
 from seine.bench.workloads.transfers import DECLARATION, make_transfers, write_transfers
+from seine.service.access.reach import Reach
 from seine.service.folder import ServiceFolder
 from seine.service.service import Service, ServiceOptions
 
@@ -70,7 +71,9 @@ def _service() -> Iterator[Callable[[str], None]]:
     """A function that registers a script with a service, which lives as long as the context."""
     with tempfile.TemporaryDirectory(prefix="seine-bench-") as work:
         write_transfers(work, make_transfers(_TRANSFERS), _TRANSFERS)
-        service = Service(ServiceFolder(os.path.join(work, "service")), ServiceOptions(depth=_DEPTH))
+        service = Service(
+            ServiceFolder(os.path.join(work, "service")), ServiceOptions(depth=_DEPTH, reach=Reach((work,)))
+        )
 
         def register(text: str) -> None:
             service.registrar.register(text, file="queries", folder=work)

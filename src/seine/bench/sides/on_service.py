@@ -21,6 +21,7 @@ from seine.bench.sides.commit_recorder import CommitRecorder, Wait, waits
 from seine.bench.sides.registering_client import RegisteringClient
 from seine.bench.workloads.seeds import named_queries, queries
 from seine.bench.workloads.transfers import DECLARATION, make_transfers, write_transfers
+from seine.service.access.reach import Reach
 from seine.service.client import Client
 from seine.service.folder import ServiceFolder
 from seine.service.http.listening import Listening
@@ -79,7 +80,9 @@ def run_side(size: Size, host: Host | None = None) -> Live:
             work, make_transfers((size.all_batches + _SPARE_FILES) * size.batch_rows), size.batch_rows
         )
         recorder = CommitRecorder()
-        options = ServiceOptions(size.batch_rows, os.cpu_count() or 2, progress=recorder)
+        options = ServiceOptions(
+            size.batch_rows, os.cpu_count() or 2, progress=recorder, reach=Reach((work,))
+        )
         service = Service(ServiceFolder(os.path.join(work, "service")), options)
         try:
             return _measure(service, recorder, work, size, host or on_spark)

@@ -16,6 +16,7 @@ from seine.bench.harness.progress_text import ProgressText
 from seine.bench.harness.side import SEINE, Runner, apart
 from seine.bench.harness.table import Table
 from seine.bench.workloads.feed_subscriptions import registrations, write_feed, write_stream_of_items
+from seine.service.access.reach import Reach
 from seine.service.folder import ServiceFolder
 from seine.service.service import Service, ServiceOptions
 
@@ -52,7 +53,9 @@ def registering(counts: Sequence[int], form: str = "paths") -> Table:
     table = Table("queries", "seconds", "ms a query")
     for count in counts:
         with ProgressText(f"registering, {count:,} in bulk"), tempfile.TemporaryDirectory() as folder:
-            service = Service(ServiceFolder(os.path.join(folder, "service")), ServiceOptions())
+            service = Service(
+                ServiceFolder(os.path.join(folder, "service")), ServiceOptions(reach=Reach((folder,)))
+            )
             declaration, text = write_stream_of_items(folder, 1, 1), registrations(count, form)
             service.registrar.register(declaration, file="stream", folder=folder)
             began = time.perf_counter()

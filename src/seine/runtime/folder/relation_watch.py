@@ -64,7 +64,7 @@ def _print_of(relation: RelationDef) -> Print:
     if is_table(relation.source):
         return ((relation.source.path, 0, 0, int(time.monotonic() / LOOK_SECONDS)),)
     files = []
-    for path in Files(relation.source.path).listing():
+    for path in Files.of(relation.source).listing():
         try:
             status = os.stat(path)
         except OSError:

@@ -6,7 +6,7 @@ refused before a file is opened or a database asked.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 
 from seine.frontends.script.script import Declarations
 from seine.service.access.principal import ForbiddenError, Principal
@@ -39,7 +39,7 @@ def changed_declarations(view: ServiceView, edit: Edit) -> list[str]:
     return [*_changed(view.declared, edit.declared)]
 
 
-def _changed(before: Declarations, after: Declarations) -> Iterable[str]:
+def _changed(before: Declarations, after: Declarations) -> Iterator[str]:
     for word, old, new in (
         ("stream", before.streams, after.streams),
         ("relation", before.relations, after.relations),

@@ -1,0 +1,210 @@
+"""What a service may read and write: folders and hosts that its operator has named, and its own.
+
+Law: FROM reads files below a source root, INTO writes folders below a sink root, whatever links, dots and
+patterns a path is made of; a server is asked only if its host is named. Without options there are `input/`
+and `output/` in the folder of the service, and what programs send to it.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from urllib.parse import SplitResult, parse_qsl, urlsplit
+
+from seine.algebra.definitions import RelationDef, SparkReader, StreamDef
+from seine.algebra.sink_definition import SinkDef
+from seine.errors import SeineError
+from seine.frontends.script.script import Declarations
+from seine.intake.files import Files, lies_within
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_HADOOP_PATTERN = re.compile(r"[{}\\]")  # alternatives may hold slashes and dots
+_SOCKET = "localhost"  # what a database without a host is asked by
+_POSTGRES_HOSTS = ("host", "hostaddr")
+_POSTGRES_ELSEWHERE = ("service", "servicefile", "passfile")
+
+
+@dataclass(frozen=True)
+class Reach:
+    """Folders and hosts that may be read from and written to.
+
+    A host is a name or address, perhaps with a port; `*.example.org` is every host below, `*` any host.
+
+    >>> Reach(sink_hosts=("hooks.example.org", "*.lan:9092")).delivers_to("b1.lan", 9092)
+    True
+    >>> Reach(sink_hosts=("hooks.example.org", "*.lan:9092")).delivers_to("b1.lan", 9093)
+    False
+    """
+
+    source_roots: tuple[str, ...] = ()
+    source_hosts: tuple[str, ...] = ()
+    sink_roots: tuple[str, ...] = ()
+    sink_hosts: tuple[str, ...] = ()
+
+    def with_own(self, source: str, sink: str) -> Reach:
+        """This, and folders of the service's own."""
+        return replace(
+            self,
+            source_roots=tuple(map(os.path.realpath, (*self.source_roots, source))),
+            sink_roots=tuple(map(os.path.realpath, (*self.sink_roots, sink))),
+        )
+
+    def reads_from(self, host: str, port: int | None) -> bool:
+        return _names(self.source_hosts, host, port)
+
+    def delivers_to(self, host: str, port: int | None) -> bool:
+        return _names(self.sink_hosts, host, port)
+
+    def refuse_source(self, declared: StreamDef | RelationDef) -> None:
+        """Refuse a stream or relation that is read from elsewhere; nothing is opened for this."""
+        source, kind = declared.source, "stream" if isinstance(declared, StreamDef) else "relation"
+        if source is None:
+            return
+        what = f"{kind} {declared.name}"
+        if source.reader is not None:
+            self._refuse_reader(what, source.reader)
+        elif source.is_database:
+            self._refuse_database(what, source.path)
+        else:
+            self._refuse_path(what, source.path)
+
+    def refuse_sink(self, sink: SinkDef) -> None:
+        """Refuse a sink that writes elsewhere."""
+        what = f"sink {sink.name}"
+        if sink.kind == "folder":
+            if not lies_within(sink.target, self.sink_roots):
+                hint = "seine serve --sink-root DIR names folders that sinks may write to"
+                raise SeineError(f"{what} would write outside the folders that it may write to", hint=hint)
+            return
+        for host, port in _sink_hosts(sink):
+            if not self.delivers_to(host, port):
+                hint = f"seine serve --sink-host {host} allows it"
+                raise SeineError(f"{what} would write to {host}, which is not allowed", hint=hint)
+
+    def _refuse_path(self, what: str, path: str) -> None:
+        """The path, what a pattern begins with, and every file that is there now, lie within the roots."""
+        if not lies_within(_fixed_part(path), self.source_roots) or not all(
+            lies_within(file, self.source_roots) for file in Files(path).listing()
+        ):
+            hint = "seine serve --source-root DIR names folders that FROM may read"
+            raise SeineError(f"{what} would read outside the folders that it may read", hint=hint)
+
+    def _refuse_reader(self, what: str, reader: SparkReader) -> None:
+        servers = reader.option("kafka.bootstrap.servers")
+        for host, port in _addresses(servers or ""):
+            self._refuse_host(what, host, port)
+        path = reader.option("path")
+        if path is None:
+            return
+        if _HADOOP_PATTERN.search(path) or ".." in re.split(r"[/,]", path):
+            hint = "write the folder as it is, with * and ? at most"
+            raise SeineError(f"{what}: a path that Spark reads has no braces, backslashes or ..", hint=hint)
+        scheme = _SCHEME.match(path)
+        if scheme is None:
+            self._refuse_path(what, path)
+        elif scheme[0].lower() == "file:":
+            self._refuse_path(what, os.path.join("/", urlsplit(path).path))
+        else:
+            self._refuse_host(what, urlsplit(path).hostname or scheme[0].rstrip(":"), None)
+
+    def _refuse_database(self, what: str, url: str) -> None:
+        parts = _split(what, url)
+        if parts.scheme.partition("+")[0] == "sqlite":
+            file = url.partition("://")[2].removeprefix("/").partition("?")[0]
+            if parts.query or not file or _SCHEME.match(file):
+                raise SeineError(f"{what}: a service reads sqlite:///file, without parameters")
+            self._refuse_path(what, file)
+            return
+        for host, port in _postgres_hosts(what, url):
+            self._refuse_host(what, host, port)
+
+    def _refuse_host(self, what: str, host: str, port: int | None) -> None:
+        if not self.reads_from(host, port):
+            hint = f"seine serve --source-host {host} allows it"
+            raise SeineError(f"{what} would read from {host}, which is not allowed", hint=hint)
+
+
+def confine(declared: Declarations, known: Declarations, roots: tuple[str, ...]) -> None:
+    """Let the files of all sources that are not known yet lie within roots, also those that come later."""
+    for name, stream in declared.streams.items():
+        if stream is not known.streams.get(name) and stream.source is not None:
+            declared.streams[name] = replace(stream, source=replace(stream.source, within=roots))
+    for name, relation in declared.relations.items():
+        if relation is not known.relations.get(name) and relation.source is not None:
+            declared.relations[name] = replace(relation, source=replace(relation.source, within=roots))
+
+
+def _names(allowed: Iterable[str], host: str, port: int | None) -> bool:
+    """
+    >>> _names(["LAN"], "lan", 1), _names(["*.lan"], "lan", 1), _names(["[::1]:80"], "::1", 80)
+    (True, False, True)
+    """
+    return any(_fits(entry.lower(), host.lower(), port) for entry in allowed)
+
+
+def _fits(entry: str, host: str, port: int | None) -> bool:
+    (name, only), *_ = _addresses(entry) or [("", None)]
+    if only is not None and only != port:
+        return False
+    return name == "*" or name == host or (name.startswith("*.") and host.endswith(name[1:]))
+
+
+def _addresses(text: str) -> list[tuple[str, int | None]]:
+    """Hosts and ports of a list as Kafka and PostgreSQL write it.
+
+    >>> _addresses("a:1, [::1]:2,b")
+    [('a', 1), ('::1', 2), ('b', None)]
+    """
+    addresses: list[tuple[str, int | None]] = []
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        match = re.fullmatch(r"(?:[A-Za-z_]+://)?(\[[^\]]*\]|[^:]*|[^:]*:[^:]*:.*?)(?::(\d{1,5}))?", part)
+        if match is None:
+            raise SeineError("this is no list of hosts", hint="write host:port, host:port")
+        addresses.append((match[1].strip("[]"), int(match[2]) if match[2] else None))
+    return addresses
+
+
+def _sink_hosts(sink: SinkDef) -> list[tuple[str, int | None]]:
+    if sink.kind == "kafka":
+        return _addresses(sink.target.partition("://")[2].partition("/")[0].rpartition("@")[2])
+    if sink.kind == "postgresql":
+        return _postgres_hosts(f"sink {sink.name}", sink.target)
+    parts = _split(f"sink {sink.name}", sink.target)
+    return [(parts.hostname or "", parts.port or (443 if parts.scheme.lower() == "https" else 80))]
+
+
+def _postgres_hosts(what: str, url: str) -> list[tuple[str, int | None]]:
+    """Every host that the address of a database may lead to; its parameters may name more."""
+    parts = _split(what, url)
+    given = dict(parse_qsl(parts.query, keep_blank_values=True))
+    if elsewhere := next((key for key in _POSTGRES_ELSEWHERE if key in given), None):
+        raise SeineError(f"{what}: a service takes no parameter {elsewhere} in the address of a database")
+    hosts = _addresses(parts.netloc.rpartition("@")[2])
+    for key in _POSTGRES_HOSTS:
+        hosts += [
+            (_SOCKET if host.startswith("/") else host, port) for host, port in _addresses(given.get(key, ""))
+        ]
+    return hosts or [(_SOCKET, None)]
+
+
+def _split(what: str, url: str) -> SplitResult:
+    try:
+        parts = urlsplit(url)
+        _ = parts.port if "," not in parts.netloc else None
+    except ValueError:
+        raise SeineError(f"{what}: this is no address") from None
+    return parts
+
+
+def _fixed_part(path: str) -> str:
+    """The folder in front of the first wildcard of a pattern; the path itself if it has none.
+
+    >>> _fixed_part("/data/in/*/x.jsonl"), _fixed_part("/data/in.jsonl")
+    ('/data/in', '/data/in.jsonl')
+    """
+    while glob.has_magic(path) and not os.path.exists(path):
+        path = os.path.dirname(path)
+    return path

@@ -1,0 +1,7 @@
+"""A reach without bounds, for services of tests whose sources lie in folders of their own."""
+
+from __future__ import annotations
+
+from seine.service.access.reach import Reach
+
+EVERYWHERE = Reach(("/",), ("*",), ("/",), ("*",))
