@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from seine.service.access.reach import Reach
+from seine.service.access.allow_list import AllowList
 
-EVERYWHERE = Reach(("/",), ("*",), ("/",), ("*",))
+EVERYWHERE = AllowList(("/",), ("*",), ("/",), ("*",))

@@ -6,7 +6,7 @@ import argparse
 import os
 
 from seine.errors import SeineError
-from seine.service.access.reach import Reach
+from seine.service.access.allow_list import AllowList
 
 _OPTIONS = {
     "--source-root": ("DIR", "a folder whose files FROM may read; may be repeated (default: FOLDER/input)"),
@@ -21,12 +21,12 @@ def add_reach(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(option, metavar=metavar, action="append", default=[], help=text)
 
 
-def reach_of(arguments: argparse.Namespace) -> Reach:
+def reach_of(arguments: argparse.Namespace) -> AllowList:
     """What the options name; a source root must be there."""
     for root in arguments.source_root:
         if not os.path.isdir(root):
             raise SeineError(f"--source-root: there is no folder '{root}'")
-    return Reach(
+    return AllowList(
         tuple(arguments.source_root),
         tuple(arguments.source_host),
         tuple(arguments.sink_root),

@@ -39,9 +39,9 @@ from seine.runtime.folder.sampling import StreamSamples
 from seine.runtime.option_secrets import OptionSecrets
 from seine.runtime.output.sink import Sink
 from seine.safety.read_statements import read_statements
+from seine.service.access.allow_list import confine
 from seine.service.access.permissions import changed_declarations, refuse_forbidden
 from seine.service.access.principal import LOCAL, Principal
-from seine.service.access.reach import confine
 from seine.service.answers import MOST_QUERIES
 from seine.service.commit_edit import enter, enter_moves
 from seine.service.edit import (

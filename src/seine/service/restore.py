@@ -21,7 +21,7 @@ from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.failures import Failure
 from seine.runtime.history_replay import HistoryStart
-from seine.service.access.reach import confine
+from seine.service.access.allow_list import confine
 from seine.service.published_view import RegisteredQuery, ServiceView, frozen
 
 

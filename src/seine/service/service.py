@@ -30,9 +30,9 @@ from seine.runtime.output.log_files import LogFiles
 from seine.runtime.output.sink import Sink
 from seine.runtime.output.totals import exact_share
 from seine.runtime.spark_reading import SparkDoor, SparkReading
+from seine.service.access.allow_list import AllowList
 from seine.service.access.audit_log import AuditLog
 from seine.service.access.audited_changes import AuditedChanges
-from seine.service.access.reach import Reach
 from seine.service.answers import (
     DeadLetterPage,
     PushAnswer,
@@ -85,7 +85,7 @@ class ServiceOptions:
     keep: RetentionLimit | None = None
     strategy: Strategy = CONFIGURATIONS["all"]
     secrets: OptionSecrets = field(default_factory=lambda: OptionSecrets(environment=False))
-    reach: Reach = field(default_factory=Reach)
+    reach: AllowList = field(default_factory=AllowList)
 
 
 class Service:

@@ -18,7 +18,7 @@ from seine.frontends.text.names import suggest
 from seine.runtime.option_secrets import OptionSecrets
 from seine.runtime.output.overwriting import refuse_overwriting
 from seine.runtime.spark_reading import SparkDoor
-from seine.service.access.reach import Reach
+from seine.service.access.allow_list import AllowList
 from seine.service.edit import Edit
 from seine.service.folder import ServiceFolder
 from seine.service.published_view import ServiceView
@@ -77,7 +77,7 @@ class SourceGate:
         secrets: OptionSecrets,
         door: SparkDoor,
         pushes: PushDoor,
-        reach: Reach,
+        reach: AllowList,
     ) -> None:
         self._folder, self._secrets, self._door, self._pushes = folder, secrets, door, pushes
         self._reach = reach

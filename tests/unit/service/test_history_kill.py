@@ -23,11 +23,11 @@ import sys
 from seine.intake.retention_limit import RetentionLimit
 from seine.runtime.local_host import LocalHost
 from seine.service.folder import ServiceFolder
-from seine.service.access.reach import Reach
+from seine.service.access.allow_list import AllowList
 from seine.service.service import Service, ServiceOptions
 
 folder = sys.argv[1]
-options = ServiceOptions(batch_rows=2, retain=RetentionLimit(bytes=1 << 40), reach=Reach((folder,)))
+options = ServiceOptions(batch_rows=2, retain=RetentionLimit(bytes=1 << 40), reach=AllowList((folder,)))
 service = Service(ServiceFolder(folder + "/state"), options)
 host = LocalHost(service.deployment)
 number = int(sys.argv[2])

@@ -20,11 +20,11 @@ WORKER = """
 import sys
 from seine.runtime.local_host import LocalHost
 from seine.service.folder import ServiceFolder
-from seine.service.access.reach import Reach
+from seine.service.access.allow_list import AllowList
 from seine.service.service import Service, ServiceOptions
 
 folder = sys.argv[1]
-service = Service(ServiceFolder(folder + "/state"), ServiceOptions(reach=Reach((folder,))))
+service = Service(ServiceFolder(folder + "/state"), ServiceOptions(reach=AllowList((folder,))))
 host = LocalHost(service.deployment)
 number = int(sys.argv[2])
 while True:

@@ -19,7 +19,7 @@ import pyarrow as pa
 from seine.bench.harness.table import Table
 from seine.bench.workloads.keyed_streams import write_stream
 from seine.runtime.local_host import LocalHost
-from seine.service.access.reach import Reach
+from seine.service.access.allow_list import AllowList
 from seine.service.folder import ServiceFolder
 from seine.service.http.listening import Listening
 from seine.service.http.server import Server
@@ -53,7 +53,7 @@ def measure(batches: int, rows: int, clients: int) -> tuple[float, float, float]
     """Rows a second, CPU seconds of the service, and the seconds of a registration meanwhile."""
     with tempfile.TemporaryDirectory(prefix="seine-bench-") as work:
         write_stream(work, "s", (_rows(batch, rows) for batch in range(batches + 2)))
-        options = ServiceOptions(batch_rows=rows, depth=1, reach=Reach((work,)))
+        options = ServiceOptions(batch_rows=rows, depth=1, reach=AllowList((work,)))
         service = Service(ServiceFolder(os.path.join(work, "service")), options)
         server = Server(service, Listening())
         service.registrar.register(_SCRIPT.format(folder=work), file="queries", folder=work)

@@ -17,7 +17,7 @@ from seine.bench.workloads.search_files import (
     write_search,
 )
 from seine.bench.workloads.search_trace import SearchTrace
-from seine.service.access.reach import Reach
+from seine.service.access.allow_list import AllowList
 from seine.service.folder import ServiceFolder
 from seine.service.service import Service, ServiceOptions
 
@@ -94,7 +94,9 @@ def _register(count: int) -> float:
     words, share = words_for(count)
     with tempfile.TemporaryDirectory(prefix="seine-bench-") as work:
         path = write_search(work, trace, rare_texts(trace, words, share), [])
-        service = Service(ServiceFolder(os.path.join(work, "service")), ServiceOptions(reach=Reach((work,))))
+        service = Service(
+            ServiceFolder(os.path.join(work, "service")), ServiceOptions(reach=AllowList((work,)))
+        )
         with open(path, encoding="utf-8") as file:
             service.registrar.register(file.read(), file="streams", folder=work)
         queries = "".join(pair_searches(count, words, seed=count))

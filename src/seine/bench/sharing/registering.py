@@ -22,7 +22,7 @@ from seine.bench.harness.saved_figures import Figure, Figures
 from seine.bench.harness.table import Table
 from seine.bench.workloads.seeds import named_queries, queries
 from seine.bench.workloads.transfers import DECLARATION, make_transfers, write_transfers
-from seine.service.access.reach import Reach
+from seine.service.access.allow_list import AllowList
 from seine.service.folder import ServiceFolder
 from seine.service.service import Service, ServiceOptions
 
@@ -72,7 +72,8 @@ def _service() -> Iterator[Callable[[str], None]]:
     with tempfile.TemporaryDirectory(prefix="seine-bench-") as work:
         write_transfers(work, make_transfers(_TRANSFERS), _TRANSFERS)
         service = Service(
-            ServiceFolder(os.path.join(work, "service")), ServiceOptions(depth=_DEPTH, reach=Reach((work,)))
+            ServiceFolder(os.path.join(work, "service")),
+            ServiceOptions(depth=_DEPTH, reach=AllowList((work,))),
         )
 
         def register(text: str) -> None:

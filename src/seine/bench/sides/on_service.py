@@ -21,7 +21,7 @@ from seine.bench.sides.commit_recorder import CommitRecorder, Wait, waits
 from seine.bench.sides.registering_client import RegisteringClient
 from seine.bench.workloads.seeds import named_queries, queries
 from seine.bench.workloads.transfers import DECLARATION, make_transfers, write_transfers
-from seine.service.access.reach import Reach
+from seine.service.access.allow_list import AllowList
 from seine.service.client import Client
 from seine.service.folder import ServiceFolder
 from seine.service.http.listening import Listening
@@ -81,7 +81,7 @@ def run_side(size: Size, host: Host | None = None) -> Live:
         )
         recorder = CommitRecorder()
         options = ServiceOptions(
-            size.batch_rows, os.cpu_count() or 2, progress=recorder, reach=Reach((work,))
+            size.batch_rows, os.cpu_count() or 2, progress=recorder, reach=AllowList((work,))
         )
         service = Service(ServiceFolder(os.path.join(work, "service")), options)
         try:

@@ -16,7 +16,7 @@ from seine.bench.harness.progress_text import ProgressText
 from seine.bench.harness.side import SEINE, Runner, apart
 from seine.bench.harness.table import Table
 from seine.bench.workloads.feed_subscriptions import registrations, write_feed, write_stream_of_items
-from seine.service.access.reach import Reach
+from seine.service.access.allow_list import AllowList
 from seine.service.folder import ServiceFolder
 from seine.service.service import Service, ServiceOptions
 
@@ -54,7 +54,7 @@ def registering(counts: Sequence[int], form: str = "paths") -> Table:
     for count in counts:
         with ProgressText(f"registering, {count:,} in bulk"), tempfile.TemporaryDirectory() as folder:
             service = Service(
-                ServiceFolder(os.path.join(folder, "service")), ServiceOptions(reach=Reach((folder,)))
+                ServiceFolder(os.path.join(folder, "service")), ServiceOptions(reach=AllowList((folder,)))
             )
             declaration, text = write_stream_of_items(folder, 1, 1), registrations(count, form)
             service.registrar.register(declaration, file="stream", folder=folder)

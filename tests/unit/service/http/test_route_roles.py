@@ -59,10 +59,10 @@ def test_every_route_has_a_row(guests: Guests) -> None:
     parts = make_app(guests.rig.service, Wakeup(), 1).routes
     routes = [route for part in parts for route in _within(part)]
     assert all(isinstance(route, GuardedRoute) for route in routes)
-    asked = {
+    offered = {
         (method, route.path) for route in routes if isinstance(route, APIRoute) for method in route.methods
     }
-    assert asked == set(ROUTE_ROLES)
+    assert offered == set(ROUTE_ROLES)
 
 
 @pytest.mark.parametrize(("method", "path"), sorted(ROUTE_ROLES))

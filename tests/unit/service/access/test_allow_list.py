@@ -12,7 +12,7 @@ import pytest
 
 from seine.errors import SeineError
 from seine.runtime.local_host import LocalHost
-from seine.service.access.reach import Reach
+from seine.service.access.allow_list import AllowList
 from seine.service.folder import ServiceFolder
 from seine.service.service import Service, ServiceOptions
 from seine.service.tail import read_records
@@ -34,12 +34,12 @@ class Place:
         (folder / "secret.jsonl").write_text('{"a": 666, "ts": 1}\n')
         (folder / "outside").mkdir()
         (folder / "outside" / "x.jsonl").write_text('{"a": 666, "ts": 1}\n')
-        self.reach = Reach(
+        self.reach = AllowList(
             (str(self.allowed),), ("db.lan",), (str(self.allowed),), ("hook.lan", "*.brokers:9092")
         )
         self.open(self.reach)
 
-    def open(self, reach: Reach) -> None:
+    def open(self, reach: AllowList) -> None:
         options = ServiceOptions(depth=1, reach=reach)
         self.service = Service(ServiceFolder(str(self.folder / "state")), options)
         self.service.reading.door.lend(lambda stream: None)
@@ -175,7 +175,7 @@ def test_what_is_named_is_read_and_written(place: Place) -> None:
 def test_its_own_folder_is_read_without_a_word(tmp_path: Path) -> None:
     place = Place(tmp_path)
     place.service.close()
-    place.open(Reach())
+    place.open(AllowList())
     try:
         with pytest.raises(SeineError, match="outside the folders"):
             place.register(STREAM.format("FROM 's.jsonl'"))
@@ -207,5 +207,5 @@ def test_a_service_does_not_begin_beyond_its_reach(place: Place) -> None:
     place.register(STREAM.format("FROM 's.jsonl'"))
     place.service.close()
     with pytest.raises(SeineError, match=r"stream s would read outside .* it was allowed before"):
-        place.open(Reach())
+        place.open(AllowList())
     place.open(place.reach)

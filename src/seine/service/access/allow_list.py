@@ -28,14 +28,14 @@ _POSTGRES_ELSEWHERE = ("service", "servicefile", "passfile")
 
 
 @dataclass(frozen=True)
-class Reach:
+class AllowList:
     """Folders and hosts that may be read from and written to.
 
     A host is a name or address, perhaps with a port; `*.example.org` is every host below, `*` any host.
 
-    >>> Reach(sink_hosts=("hooks.example.org", "*.lan:9092")).delivers_to("b1.lan", 9092)
+    >>> AllowList(sink_hosts=("hooks.example.org", "*.lan:9092")).delivers_to("b1.lan", 9092)
     True
-    >>> Reach(sink_hosts=("hooks.example.org", "*.lan:9092")).delivers_to("b1.lan", 9093)
+    >>> AllowList(sink_hosts=("hooks.example.org", "*.lan:9092")).delivers_to("b1.lan", 9093)
     False
     """
 
@@ -44,7 +44,7 @@ class Reach:
     sink_roots: tuple[str, ...] = ()
     sink_hosts: tuple[str, ...] = ()
 
-    def with_own(self, source: str, sink: str) -> Reach:
+    def with_own(self, source: str, sink: str) -> AllowList:
         """This, and folders of the service's own."""
         return replace(
             self,
