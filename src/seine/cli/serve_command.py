@@ -37,7 +37,7 @@ from seine.runtime.option_secrets import OptionSecrets
 from seine.service.access.token_file import TokenFile
 from seine.service.client import read_token
 from seine.service.folder import ServiceFolder
-from seine.service.http.listening import MOST_BODY, Listening, refuse_open_door
+from seine.service.http.listening import MOST_BODY, Certificate, Listening, refuse_open_door
 from seine.spark.restart_backoff import RestartBackoff
 
 if TYPE_CHECKING:
@@ -80,6 +80,10 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument(
         "--tokens", metavar="FILE", help="tokens with names and roles (default: tokens.json in the folder)"
     )
+    parser.add_argument(
+        "--tls-cert", metavar="FILE", help="speak TLS, by this certificate and its chain (PEM)"
+    )
+    parser.add_argument("--tls-key", metavar="FILE", help="the private key of the certificate (PEM)")
     add_reach(parser)
     parser.add_argument(
         "--max-body", metavar="N", type=positive, default=MOST_BODY, help="most bytes of a request (64 MiB)"
@@ -115,7 +119,8 @@ def command(arguments: argparse.Namespace) -> int:
 
     token = read_token(arguments.token_file)
     tokens = TokenFile(arguments.tokens or ServiceFolder(arguments.folder).tokens)
-    listening = Listening(arguments.host, arguments.port, token, tokens, arguments.max_body)
+    certificate = _certificate(arguments)
+    listening = Listening(arguments.host, arguments.port, token, tokens, certificate, arguments.max_body)
     refuse_open_door(listening)
     with ProgressLine() as progress, private_state(arguments.master):
         options = ServiceOptions(
@@ -134,6 +139,17 @@ def command(arguments: argparse.Namespace) -> int:
         )
         _Serving(arguments, listening, options, progress).go_on()
     return 0
+
+
+def _certificate(arguments: argparse.Namespace) -> Certificate | None:
+    chain, key = arguments.tls_cert, arguments.tls_key
+    if chain is None and key is None:
+        return None
+    if chain is None or key is None:
+        raise SeineError("--tls-cert and --tls-key belong together", hint="give both, or none")
+    certificate = Certificate(os.path.abspath(chain), os.path.abspath(key))
+    certificate.refuse_unusable()
+    return certificate
 
 
 class _Serving:
@@ -179,6 +195,12 @@ class _Serving:
         finally:
             service.close()
 
+    def _address(self, url: str) -> dict[str, object]:
+        """How clients find the service, and by which certificate they know it."""
+        certificate = self._listening.certificate
+        trusted = {} if certificate is None else {"certificate": certificate.chain}
+        return {"url": url, "process": os.getpid(), **trusted}
+
     def _serve(self, service: Service) -> None:
         from seine.service.http.server import Server  # a web framework takes its time to import
 
@@ -188,7 +210,7 @@ class _Serving:
         self._listening = replace(self._listening, port=server.port)  # clients know it from now on
         try:
             with StopSignals(service.stop) as signals:
-                service.folder.publish({"url": server.url, "process": os.getpid()})
+                service.folder.publish(self._address(server.url))
                 _logger.info("service listens", extra={"folder": service.folder.path, "url": server.url})
                 self._progress.tell(f"serving {service.folder.path} at {server.url}")
                 self._progress.say("starting Spark")

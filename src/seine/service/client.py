@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import ssl
 from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
@@ -20,11 +21,13 @@ class Client:
     """Speaks to the service at an address, or to the one that runs in a folder."""
 
     def __init__(self, service: str, token: str | None = None) -> None:
-        self._url = service if "://" in service else ServiceFolder(service).address()["url"]
+        address = {"url": service} if "://" in service else ServiceFolder(service).address()
+        self._url, self._certificate = address["url"], address.get("certificate")
         self._where = urlsplit(self._url)
-        if self._where.scheme != "http" or not self._where.hostname:
+        if self._where.scheme not in ("http", "https") or not self._where.hostname:
             raise SeineError(
-                f"'{service}' is no address of a service", hint="http://HOST:PORT, or its folder"
+                f"'{service}' is no address of a service",
+                hint="http://HOST:PORT, https://HOST:PORT, or its folder",
             )
         self._token = token
 
@@ -80,11 +83,17 @@ class Client:
         answer: dict[str, Any] = json.loads(content)
         return answer
 
+    def _connection(self, host: str) -> http.client.HTTPConnection:
+        if self._where.scheme == "http":
+            return http.client.HTTPConnection(host, self._where.port or 80, timeout=_ANSWER_SECONDS)
+        context = _trusting(self._certificate)
+        return http.client.HTTPSConnection(
+            host, self._where.port or 443, timeout=_ANSWER_SECONDS, context=context
+        )
+
     def _ask(self, method: str, path: str, body: Any = None) -> tuple[bytes, Any]:
         assert self._where.hostname is not None
-        connection = http.client.HTTPConnection(
-            self._where.hostname, self._where.port or 80, timeout=_ANSWER_SECONDS
-        )
+        connection = self._connection(self._where.hostname)
         headers = {"Authorization": f"Bearer {self._token}"} if self._token else {}
         content = None
         if body is not None:
@@ -104,6 +113,23 @@ class Client:
         if answer.status != http.client.OK:
             raise _refusal(answer.status, got)
         return got, answer.headers
+
+
+def _trusting(certificate: str | None) -> ssl.SSLContext:
+    """What certificates are judged by: those that the system trusts, or the one that a folder names.
+
+    Whoever can read the folder of a service knows its certificate: that very one is asked for, whatever
+    name it is for.
+    """
+    if certificate is None:
+        return ssl.create_default_context()
+    try:
+        context = ssl.create_default_context(cafile=certificate)
+    except OSError as error:
+        raise SeineError(f"cannot read the certificate '{certificate}' of the service") from error
+    context.check_hostname = False
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    return context
 
 
 def read_token(path: str | None) -> str | None:

@@ -23,16 +23,24 @@ def read_records(index: ResultIndex, query: str, start: int, most: int = _MOST_P
 
     What is read is proportional to them, whatever other queries have delivered meanwhile.
     """
+    pieces, position = read_pieces(index, query, start, most)
+    return TailedRecords(b"".join(lines for _, lines in pieces), position)
+
+
+def read_pieces(
+    index: ResultIndex, query: str, start: int, most: int = _MOST_PIECE
+) -> tuple[list[tuple[int, bytes]], int]:
+    """The same lines in pieces that stand together in the results, each with its place; where to go on."""
     index.results.refuse_too_old(start)
     settled = index.settled  # before the ranges are looked up, so that none is left out
     ranges, complete = index.ranges(query, start, most)
-    lines: list[bytes] = []
+    pieces: list[tuple[int, bytes]] = []
     with ResultFile(index.results) as file:
         for whole in ranges:
             begin = file.line_start(max(whole.start, start), whole)
-            text = file.lines(ByteRange(begin, whole.end), most - sum(map(len, lines)))
-            lines.append(text)
+            text = file.lines(ByteRange(begin, whole.end), most - sum(len(lines) for _, lines in pieces))
+            pieces.append((begin, text))
             start = begin + len(text)
             if start < whole.end:
-                return TailedRecords(b"".join(lines), start)
-    return TailedRecords(b"".join(lines), max(start, settled) if complete else start)
+                return pieces, start
+    return pieces, max(start, settled) if complete else start

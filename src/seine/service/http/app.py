@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from functools import cache
 from http import HTTPStatus
 from typing import Annotated, Any, cast
@@ -17,7 +16,6 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match, Route
 
 from seine.errors import RunError, SeineError
-from seine.runtime.output.result_index import ResultIndex
 from seine.service.answers import (
     DeadLetterPage,
     OutcomeAnswer,
@@ -26,7 +24,7 @@ from seine.service.answers import (
     StatusAnswer,
     StreamAnswer,
 )
-from seine.service.http.connection import INPUT_ENDED
+from seine.service.http.events_route import EVENTS
 from seine.service.http.guarded_route import GuardedRoute
 from seine.service.http.monitoring import MONITORING
 from seine.service.http.push_route import PUSHING
@@ -38,6 +36,7 @@ from seine.service.http.refusals import (
     refusal_answer,
     refusal_of,
 )
+from seine.service.http.result_position import has_gone, start_position
 from seine.service.http.script_request import LONGEST_WAIT, ScriptRequest, invalid
 from seine.service.http.service_calls import Asker, Calls, ServiceCalls
 from seine.service.http.wakeup import Wakeup
@@ -60,6 +59,7 @@ _REFUSALS: dict[int | str, dict[str, Any]] = {
         (409, "somebody else has taken the name, or still uses what is to be dropped"),
         (410, "the position is too old: what came after it is no longer kept"),
         (413, "the body is too large"),
+        (429, "too many readers wait for records"),
         (415, "the body is not application/json"),
         ("default", "refused before it was looked at, or the service failed"),
     )
@@ -198,13 +198,14 @@ async def _results(
     service, index = calls.service, calls.service.sink.index
     registered = service.published.view.find(name)
     since = registered.position.results
-    query, start = registered.query.name, _start(index, since, begin)
+    query, start = registered.query.name, start_position(index, since, begin)
     records = await calls.reads.run(lambda: read_records(index, query, start))
     if wait and not records.lines and index.end_of(query) <= records.next:
         publisher, end = service.publisher, records.next
-        await calls.wakeup.wait_for(
-            lambda: publisher.ended or index.end_of(query) > end, wait, lambda: _gone(request)
-        )
+        with calls.wakeup.take_seat():
+            await calls.wakeup.wait_for(
+                lambda: publisher.ended or index.end_of(query) > end, wait, lambda: has_gone(request)
+            )
         records = await calls.reads.run(lambda: read_records(index, query, end))
     headers = {_NEXT: str(records.next)}
     if begin == "start" and since < start:
@@ -236,27 +237,7 @@ async def _describe() -> Response:
     return JsonAnswer(description())
 
 
-_ROUTERS = (ROUTER, PUSHING, MONITORING)
-
-
-def _start(index: ResultIndex, first: int, word: str) -> int:
-    """The place in the results that a request's `from` stands for."""
-    settled = index.settled
-    if word in ("start", "end"):
-        return max(first, index.results.first) if word == "start" else settled
-    if not re.fullmatch(r"\d{1,18}", word) or int(word) > settled:
-        raise SeineError(
-            f"there is no place '{word}' in the results",
-            hint="from is start, end, or what the answer before this one said in Seine-Next",
-        )
-    return int(word)
-
-
-async def _gone(request: Request) -> None:
-    """Return when the client has hung up or ended its side, which looks the same: it is answered at once."""
-    while (await request.receive())["type"] != "http.disconnect":
-        if getattr(request.state, INPUT_ENDED, False):
-            return
+_ROUTERS = (ROUTER, EVENTS, PUSHING, MONITORING)
 
 
 @cache
@@ -266,7 +247,7 @@ def description() -> dict[str, Any]:
         title="Seine",
         version="1",
         description="Standing queries that come and go.",
-        routes=[*ROUTER.routes, *PUSHING.routes],
+        routes=[*ROUTER.routes, *EVENTS.routes, *PUSHING.routes],
     )
     schemes = {"token": {"type": "http", "scheme": "bearer"}}
     document["components"]["securitySchemes"] = schemes

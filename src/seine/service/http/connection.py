@@ -58,7 +58,9 @@ class GuardedConnection(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        transport.set_write_buffer_limits(0)  # so that whatever the client does not take is noticed
+        # so that whatever the client does not take is noticed; TLS takes 0 for a buffer that is always full
+        encrypted = transport.get_extra_info("sslcontext") is not None
+        transport.set_write_buffer_limits(1 if encrypted else 0, 0)
         self.address = str((transport.get_extra_info("peername") or [""])[0])
         if self._make_way():
             self._expect()
@@ -98,8 +100,8 @@ class GuardedConnection(H11Protocol):
     def eof_received(self) -> bool:  # type: ignore[override]
         """Stay for the answers to what has arrived: a client may end its side once it has asked."""
         self._input_ended = True
-        if not self._is_answering():
-            return False
+        if not self._is_answering() or self.transport.get_extra_info("sslcontext") is not None:
+            return False  # TLS has no half-closed connections
         self.cycle.scope["state"][INPUT_ENDED] = True
         self.cycle.message_event.set()
         return True

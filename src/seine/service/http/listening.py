@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
+import ssl
 from dataclasses import dataclass
 
 from seine.errors import SeineError
@@ -12,6 +13,28 @@ from seine.service.access.token_file import TokenFile
 
 MOST_BODY = 64 << 20  # bytes of a request's body
 _LEAST_TOKEN = 16  # characters
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """The files of a certificate, with its chain, and of its private key, as PEM."""
+
+    chain: str
+    key: str
+
+    def refuse_unusable(self) -> None:
+        """Refuse files that are not what they should be, before anybody connects."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        try:
+            context.load_cert_chain(self.chain, self.key, password=_refuse_password)
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "reason", None) or getattr(error, "strerror", None) or error
+            hint = "--tls-cert and --tls-key are PEM files that belong together, the key without a password"
+            raise SeineError(f"the certificate cannot be used: {reason}", hint=hint) from None
+
+
+def _refuse_password() -> str:
+    raise ValueError("the key has a password")
 
 
 @dataclass(frozen=True)
@@ -30,6 +53,7 @@ class Listening:
     port: int = 0
     token: str | None = None
     tokens: TokenFile | None = None
+    certificate: Certificate | None = None
     most_body: int = MOST_BODY
     most_connections: int = 1024
     most_of_an_address: int = 512

@@ -29,6 +29,7 @@ ROUTE_ROLES: Mapping[tuple[str, str], Role | None] = {
     ("GET", "/v1/queries/{name}"): "read",
     ("GET", "/v1/queries/{name}/related"): "read",
     ("GET", "/v1/queries/{name}/results"): "read",
+    ("GET", "/v1/queries/{name}/events"): "read",
     ("POST", "/v1/scripts"): "write",
     ("DELETE", "/v1/queries/{name}"): "write",
     ("POST", "/v1/queries/{name}/pause"): "write",

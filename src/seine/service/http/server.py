@@ -28,6 +28,9 @@ class Server:
     def __init__(self, service: Service, listening: Listening) -> None:
         refuse_open_door(listening)
         self._service = service
+        self._scheme = "http" if listening.certificate is None else "https"
+        if listening.certificate is not None:
+            listening.certificate.refuse_unusable()
         self._socket = _listen(listening)
         self._wakeup = Wakeup()
         self._loop = asyncio.new_event_loop()
@@ -45,7 +48,7 @@ class Server:
     @property
     def url(self) -> str:
         shown = f"[{self._address}]" if ":" in self._address else self._address
-        return f"http://{shown}:{self._port}"
+        return f"{self._scheme}://{shown}:{self._port}"
 
     def close(self) -> None:
         """Take no more connections, let answers that are under way be finished, and end the thread."""
@@ -72,6 +75,7 @@ class Server:
 
 
 def _configuration(app: AccessGuard, listening: Listening) -> uvicorn.Config:
+    certificate = listening.certificate
     return uvicorn.Config(
         app,
         http=guarded_connections(listening),
@@ -85,6 +89,8 @@ def _configuration(app: AccessGuard, listening: Listening) -> uvicorn.Config:
         server_header=False,
         headers=[("Server", "Seine"), ("X-Content-Type-Options", "nosniff")],
         backlog=_BACKLOG,
+        ssl_certfile=None if certificate is None else certificate.chain,
+        ssl_keyfile=None if certificate is None else certificate.key,
         timeout_keep_alive=max(1, round(listening.longest_silence)),
         timeout_graceful_shutdown=_GRACE_SECONDS,
         h11_max_incomplete_event_size=MOST_HEAD_LINE,
