@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from seine.algebra.functions import function_names
-from seine.algebra.functions.aggregate_calls import BUILT_IN
+from seine.algebra.functions.aggregate_calls import BUILT_IN, COMPOSED, ORDERED
+from seine.algebra.functions.left_out import LEFT_OUT
 from seine.algebra.functions.resolve_call import ALIASES
 from seine.algebra.functions.signatures import SIGNATURES, Signature
 from seine.algebra.memory_limit import SHEDDING_POLICIES
@@ -109,6 +110,10 @@ def test_functions(pytestconfig: pytest.Config) -> None:
     assert [name for name in function_names() if f"`{name}`" not in text and f"`{name}(" not in text] == []
 
 
+def test_left_out(pytestconfig: pytest.Config) -> None:
+    check_generated(PAGE, "left out", _left_out(), pytestconfig.getoption("--update"))
+
+
 def test_aggregates(pytestconfig: pytest.Config) -> None:
     check_generated(PAGE, "aggregates", _aggregates(), pytestconfig.getoption("--update"))
 
@@ -155,8 +160,17 @@ def _parameters(signature: Signature) -> str:
     return needed + "".join(f"[, {text}]" for text in texts[signature.required :])
 
 
+def _left_out() -> str:
+    """Functions of Spark that are not there, by group."""
+    lines = ["| of Spark, not here | because | instead |", "| --- | --- | --- |"]
+    for group in LEFT_OUT:
+        names = ", ".join(f"`{name}`" for name in group.names)
+        lines.append(f"| {group.title}: {names} | {group.reason} | {group.hint} |")
+    return "\n".join(lines) + "\n"
+
+
 def _aggregates() -> str:
-    return _listed(name for name in BUILT_IN if name != "count_all") + "\n"
+    return _listed(name for name in (*BUILT_IN, *ORDERED, *COMPOSED) if name != "count_all") + "\n"
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -8,10 +8,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from decimal import ROUND_HALF_UP, Decimal, localcontext
 from fractions import Fraction
+from functools import reduce
+from operator import and_, or_, xor
 from random import Random
 from typing import Any
 
 from seine.algebra.expressions import Column
+from seine.algebra.functions import resolve_cast
 from seine.algebra.plan import AggregateCall
 from seine.algebra.types import BIGINT, BOOLEAN, DOUBLE, STRING, Type
 from seine.graph.node import Port
@@ -29,6 +32,7 @@ TYPES = (STRING, DOUBLE, BIGINT, DOUBLE, DECIMAL, STRING, BOOLEAN)
 
 
 N, X, D, S, B = (Column(i, TYPES[i]) for i in range(2, 7))
+N_AS_DOUBLE = resolve_cast(N, DOUBLE)
 
 
 def call(function: str, arg: Column | None, type_: Type, distinct: bool = False) -> AggregateCall:
@@ -63,6 +67,12 @@ CALLS = (
     call("mode", S, STRING),
     call("mode", N, BIGINT),
     call("approx_count_distinct", S, BIGINT),
+    AggregateCall("covar_pop", (X, N_AS_DOUBLE), DOUBLE),
+    AggregateCall("covar_samp", (N_AS_DOUBLE, X), DOUBLE),
+    replace(call("percentile_disc", X, DOUBLE), fraction=0.3),
+    call("bit_and", N, BIGINT),
+    call("bit_or", N, BIGINT),
+    call("bit_xor", N, BIGINT),
 )
 
 
@@ -121,13 +131,30 @@ def spread(values: list[float], sample: bool, root: bool) -> float | None:
     if not all(map(math.isfinite, values)):
         return math.nan
     exact = [Fraction(value) for value in values]
-    numerator = n * sum(x * x for x in exact) - sum(exact) ** 2
+    return quotient(n * sum(x * x for x in exact) - sum(exact) ** 2, n * (n - sample), root)
+
+
+def covariance(pairs: list[tuple[float, float]], sample: bool) -> float | None:
+    n = len(pairs)
+    if n <= sample:
+        return None
+    if not all(math.isfinite(value) for pair in pairs for value in pair):
+        return math.nan
+    exact = [(Fraction(x), Fraction(y)) for x, y in pairs]
+    sums = sum(x for x, _ in exact) * sum(y for _, y in exact)
+    numerator = n * sum(x * y for x, y in exact) - sums
+    size = quotient(abs(numerator), n * (n - sample), root=False)
+    return size if numerator >= 0 else -size
+
+
+def quotient(numerator: Fraction, divisor: int, root: bool) -> float:
+    """A numerator that is rounded to a double, over a divisor; perhaps the square root of that."""
     scale = 0  # away from the edges of the range of doubles, by an even power of two
     while numerator and numerator > 2**1000:
         numerator, scale = numerator / 2**1000, scale + 1000
     while numerator and numerator < Fraction(1, 2**900):
         numerator, scale = numerator * 2**1000, scale - 1000
-    variance = nearest(numerator) / (n * (n - sample))
+    variance = nearest(numerator) / divisor
     try:
         return math.ldexp(math.sqrt(variance), scale // 2) if root else math.ldexp(variance, scale)
     except OverflowError:
@@ -151,6 +178,10 @@ def aggregate(one: AggregateCall, rows: list[Row]) -> Any:
     """One aggregate of rows, the slow and exact way."""
     if one.function == "count_all":
         return len(rows)
+    if one.function.startswith("covar"):
+        known = [(row.values[N.index], row.values[X.index]) for row in rows]
+        pairs = [(float(n), x) for n, x in known if n is not None and x is not None]
+        return covariance(pairs, one.function == "covar_samp")
     values = [row.values[one.args[0].index] for row in rows]
     values = [value for value in values if value is not None]
     if one.distinct:
@@ -165,7 +196,9 @@ def aggregate(one: AggregateCall, rows: list[Row]) -> Any:
         return {"min": min, "max": max}[one.function](values, key=order)
     if one.function in ("sum", "avg"):
         return summed(one, values)
-    if one.function in ("percentile", "approx_percentile"):
+    if one.function.startswith("bit_"):
+        return reduce({"bit_and": and_, "bit_or": or_, "bit_xor": xor}[one.function], values)
+    if one.function in ("percentile", "approx_percentile", "percentile_disc"):
         return quantile(one, sorted(values, key=order))
     if one.function == "mode":
         often = Counter(map(canonical, values))
@@ -176,8 +209,10 @@ def aggregate(one: AggregateCall, rows: list[Row]) -> Any:
 def quantile(one: AggregateCall, values: list[float]) -> float:
     """Interpolated as Spark does, or the least that enough others do not exceed, to 8 significant bits."""
     assert one.fraction is not None
+    value = values[max(math.ceil(one.fraction * len(values)) - 1, 0)]
+    if one.function == "percentile_disc":
+        return value
     if one.function == "approx_percentile":
-        value = values[max(math.ceil(one.fraction * len(values)) - 1, 0)]
         if not math.isfinite(value) or not value:
             return value
         fraction, power = math.frexp(abs(value))

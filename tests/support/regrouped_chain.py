@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from seine.algebra.expressions import Column
+from seine.algebra.expressions import Column, shift_columns
 from seine.algebra.plan import AggregateCall
 from seine.graph.node import Port
 from seine.operators.group.aggregate import AggregateOperator
@@ -54,7 +54,7 @@ def _routed(batch: pa.RecordBatch, key: tuple[Any, ...]) -> pa.RecordBatch:
 
 
 def behind(one: AggregateCall, width: int) -> AggregateCall:
-    return replace(one, args=tuple(Column(arg.index + width, arg.type) for arg in one.args))  # type: ignore[attr-defined]
+    return replace(one, args=tuple(shift_columns(arg, lambda index: index + width) for arg in one.args))
 
 
 def coarser(

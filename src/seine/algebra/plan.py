@@ -150,7 +150,18 @@ class Join(Plan):
 
 
 HOLISTIC = (
-    *("percentile", "mode", "approx_percentile", "approx_count_distinct"),
+    *(
+        "percentile",
+        "percentile_disc",
+        "skewness",
+        "kurtosis",
+        "bit_and",
+        "bit_or",
+        "bit_xor",
+        "mode",
+        "approx_percentile",
+        "approx_count_distinct",
+    ),
     *("collect_list", "collect_list_of_texts", "collect_set", "collect_set_of_texts"),
 )
 

@@ -27,6 +27,7 @@ class Kind(Enum):
     YEAR_MONTH = "YEAR_MONTH"  # INTERVAL YEAR TO MONTH, months
     JSON = "JSON"  # text of a JSON value, which records take over as it is; operators make it, never users
     NUMBERS = "NUMBERS"  # a list of integers, between operators only
+    TEXTS = "ARRAY<STRING>"  # within expressions only; records have it as JSON
 
 
 @dataclass(frozen=True)
@@ -119,6 +120,7 @@ _ARROW = {
     Kind.YEAR_MONTH: pa.int32(),
     Kind.JSON: pa.string(),
     Kind.NUMBERS: pa.list_(pa.int64()),
+    Kind.TEXTS: pa.list_(pa.string()),
 }
 
 NULL = Type(Kind.NULL)
@@ -134,6 +136,7 @@ DAY_TIME = Type(Kind.DAY_TIME)
 YEAR_MONTH = Type(Kind.YEAR_MONTH)
 JSON = Type(Kind.JSON)
 NUMBERS = Type(Kind.NUMBERS)
+TEXTS = Type(Kind.TEXTS)
 
 
 @dataclass(frozen=True)

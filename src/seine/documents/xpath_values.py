@@ -65,10 +65,22 @@ def xpath_int(text: str, expression: str) -> int | None:
     >>> xpath_int("<a>-2.9</a>", "a"), xpath_int("<a>x</a>", "a"), xpath_int("<a>99999999999</a>", "a")
     (-2, 0, 2147483647)
     """
-    number = xpath_double(text, expression)
+    return _whole(xpath_double(text, expression), 2**31)
+
+
+def xpath_long(text: str, expression: str) -> int | None:
+    """The number of an expression without its fraction, within 64 bits; 0 if it has none.
+
+    >>> xpath_long("<a>99999999999</a>", "a"), xpath_long("<a/>", "1 div 0")
+    (99999999999, 9223372036854775807)
+    """
+    return _whole(xpath_double(text, expression), 2**63)
+
+
+def _whole(number: float | None, limit: int) -> int | None:
     if number is None or math.isnan(number):
         return None if number is None else 0
-    return int(max(-(2.0**31), min(number, 2.0**31 - 1)))
+    return limit - 1 if number >= limit else -limit if number <= -limit else int(number)
 
 
 def xpath_boolean(text: str, expression: str) -> bool | None:

@@ -27,7 +27,8 @@ from seine.algebra.types import (
     Type,
 )
 from seine.evaluate.evaluate import evaluate, truth
-from tests.support.expression_examples import EXAMPLES, INF, MAX64, MIN64, NAN, D, decimal
+from tests.support.expression_examples import EXAMPLES
+from tests.support.expression_makers import INF, MAX64, MIN64, NAN, D, decimal
 
 
 def value_of(expression: Expression) -> Any:

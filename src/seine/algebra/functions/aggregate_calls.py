@@ -47,18 +47,34 @@ BUILT_IN = {
     "percentile_approx": "approx_percentile",
     "mode": "mode",
     "approx_count_distinct": "approx_count_distinct",
+    "percentile_cont": "percentile_cont",
+    "percentile_disc": "percentile_disc",
+    "covar_pop": "covar_pop",
+    "covar_samp": "covar_samp",
+    "skewness": "skewness",
+    "kurtosis": "kurtosis",
+    "bit_and": "bit_and",
+    "bit_or": "bit_or",
+    "bit_xor": "bit_xor",
 }
+
+# made of several others, by the front end
+COMPOSED = (
+    *("corr", "regr_count", "regr_avgx", "regr_avgy", "regr_sxx", "regr_syy", "regr_sxy"),
+    *("regr_slope", "regr_intercept", "regr_r2"),
+)
 
 # by event time; the front end makes them of others, where it knows the rows that they are over
 ORDERED = (
     *("any_value", "first", "first_value", "last", "last_value"),
-    *("collect_list", "collect_set", "array_agg", "min_by", "max_by"),
+    *("collect_list", "collect_set", "array_agg", "min_by", "max_by", "listagg", "string_agg"),
 )
 
 
 def is_aggregate(name: str) -> bool:
     """Whether the name, compared without case, is an aggregate, built-in or registered."""
-    return name.lower() in BUILT_IN or name.lower() in ORDERED or aggregates.lookup(name) is not None
+    known = (*BUILT_IN, *ORDERED, *COMPOSED)
+    return name.lower() in known or aggregates.lookup(name) is not None
 
 
 def resolve_aggregate(name: str, args: Sequence[Expression], distinct: bool) -> AggregateCall:
@@ -189,6 +205,42 @@ def _approx_percentile(name: str, args: Sequence[Expression], distinct: bool) ->
     return AggregateCall(name, (wide,), result, fraction=_fraction(name, args[1]))
 
 
+def _ordered_percentile(name: str, args: Sequence[Expression], distinct: bool) -> AggregateCall:
+    """PERCENTILE_CONT and PERCENTILE_DISC, the first of which is PERCENTILE."""
+    if len(args) != 2:
+        hint = f"{name.upper()}(0.5) WITHIN GROUP (ORDER BY x)"
+        raise TypeMismatch(f"{name} needs WITHIN GROUP", hint=hint)
+    call = _percentile("percentile", args, distinct)
+    return (
+        call if name == "percentile_cont" else AggregateCall(name, call.args, DOUBLE, fraction=call.fraction)
+    )
+
+
+def _covariance(name: str, args: Sequence[Expression], distinct: bool) -> AggregateCall:
+    """Of pairs, on DOUBLE."""
+    check_arity(name, args, 2, 2)
+    _refuse_distinct(name, distinct)
+    pair = tuple(implied_cast(number(arg, name), DOUBLE, f"an argument of {name}") for arg in args)
+    return AggregateCall(name, pair, DOUBLE)
+
+
+def _bits(name: str, args: Sequence[Expression], distinct: bool) -> AggregateCall:
+    """Of whole numbers; their type stays. DISTINCT changes BIT_XOR alone."""
+    check_arity(name, args, 1, 1)
+    if name == "bit_xor":
+        _refuse_distinct(name, distinct)
+    arg = implied_cast(args[0], BIGINT, name) if args[0].type in (NULL, STRING) else args[0]
+    if not arg.type.is_integer:
+        raise TypeMismatch(f"{name} takes INT or BIGINT, not {arg.type}")
+    return AggregateCall(name, (arg,), arg.type)
+
+
+def _shape(name: str, args: Sequence[Expression], distinct: bool) -> AggregateCall:
+    """SKEWNESS and KURTOSIS."""
+    _refuse_distinct(name, distinct)
+    return _moment(name, args, distinct)
+
+
 def _fraction(name: str, arg: Expression) -> float:
     value = arg.value if isinstance(arg, Literal) else None
     if not isinstance(value, int | float | Decimal) or isinstance(value, bool) or not 0 <= value <= 1:
@@ -234,4 +286,13 @@ _BUILDERS: dict[str, Callable[[str, Sequence[Expression], bool], AggregateCall]]
     "approx_percentile": _approx_percentile,
     "mode": _mode,
     "approx_count_distinct": _approx_count_distinct,
+    "percentile_cont": _ordered_percentile,
+    "percentile_disc": _ordered_percentile,
+    "covar_pop": _covariance,
+    "covar_samp": _covariance,
+    "skewness": _shape,
+    "kurtosis": _shape,
+    "bit_and": _bits,
+    "bit_or": _bits,
+    "bit_xor": _bits,
 }

@@ -9,8 +9,20 @@ from __future__ import annotations
 from seine.algebra import aggregates
 from seine.algebra.plan import AggregateCall
 
-_SUMS = ("count_all", "count", "sum", "avg", "stddev", "stddev_pop", "variance", "var_pop")
+_SUMS = (
+    "count_all",
+    "count",
+    "sum",
+    "avg",
+    "stddev",
+    "stddev_pop",
+    "variance",
+    "var_pop",
+    "covar_pop",
+    "covar_samp",
+)
 _EXTREMES = ("min", "max")
+_LASTING = (*_EXTREMES, "bit_and", "bit_or", "bit_xor")  # of one value, where no row ends
 _SKETCHES = ("approx_percentile", "approx_count_distinct")  # of a bounded number of cells
 
 
@@ -29,7 +41,7 @@ def keeps_bounded_state(call: AggregateCall, lasting: bool) -> bool:
         return True
     registered = aggregates.lookup(call.function)
     if registered is None:
-        return call.function in _SUMS or (lasting and call.function in _EXTREMES)
+        return call.function in _SUMS or (lasting and call.function in _LASTING)
     if isinstance(registered, aggregates.FoldedAggregate):
         return lasting and registered.bounded
     return lasting or not any(kind in _EXTREMES for kind, _ in registered.parts.values())

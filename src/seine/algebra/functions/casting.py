@@ -12,6 +12,7 @@ from seine.algebra.functions.widening import decimal
 from seine.algebra.types import BIGINT, BOOLEAN, DOUBLE, INT, NULL, STRING, TIMESTAMP, Kind, Type
 
 _INTERVALS = (Kind.DAY_TIME, Kind.YEAR_MONTH)
+_NO_TEXT = (*_INTERVALS, Kind.TEXTS)  # that no text is cast to or, unasked, from
 _EXACT = Context(prec=80, rounding=ROUND_HALF_UP)
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
@@ -93,7 +94,7 @@ def _castable(source: Type, target: Type) -> bool:
     if Kind.XML in (source.kind, target.kind):
         return target == STRING
     if source == STRING or target == STRING:
-        return target.kind not in _INTERVALS
+        return target.kind not in _NO_TEXT and source.kind is not Kind.TEXTS
     if source.is_numeric:
         return target.is_numeric or target in (BOOLEAN, TIMESTAMP)
     if source == BOOLEAN:
@@ -108,6 +109,8 @@ def _cast_hint(source: Type, target: Type) -> str:
         return "use UNIX_DATE(...) or DATEDIFF(...)"
     if target.kind is Kind.DATE and source.is_numeric:
         return "use DATE_FROM_UNIX_DATE(...)"
+    if source.kind is Kind.TEXTS:
+        return "use ARRAY_JOIN(array, ',')"
     return "cast to STRING first, or compare values of one type"
 
 
@@ -116,9 +119,9 @@ def _implied(source: Type, target: Type) -> bool:
     if source == NULL:
         return True
     if target == STRING:
-        return source.kind not in _INTERVALS
+        return source.kind not in _NO_TEXT
     if source == STRING:
-        return target.kind not in (*_INTERVALS, Kind.XML)
+        return target.kind not in (*_NO_TEXT, Kind.XML)
     if source.is_numeric and target.is_numeric:
         return True
     return source.is_temporal and target.is_temporal

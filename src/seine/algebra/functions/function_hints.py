@@ -5,38 +5,32 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 
+from seine.algebra.functions.left_out import left_out
 from seine.algebra.functions.mismatch import TypeMismatch
 
-_EVENT_TIME = (
-    "use the stream's timestamp column; to group by time, a window of it such as window(ts, '10 seconds')"
-)
-_CLOCK_FUNCTIONS = (
-    *("current_date", "current_timestamp", "curdate", "now", "localtimestamp", "current_time"),
-    *("proctime", "getdate", "sysdate", "systimestamp", "current_timezone", "clock_timestamp"),
-)
-_RANDOM_FUNCTIONS = (
-    *("rand", "random", "randn", "uuid", "shuffle", "monotonically_increasing_id", "uniform", "randstr"),
-)
+_A_CLOCK = "now"
+_CLOCKS = ("proctime", "getdate", "sysdate", "systimestamp", "clock_timestamp")  # of other dialects
 # functions of other dialects, and of Spark over types that there are not, with what has their meaning
 _MEANINGS = {
     "split_index": "split_part(text, ',', n), whose n counts from 1",
-    "split": "split(text, ',')[0] gives one part, and so does split_part(text, ',', 1)",
-    "element_at": "element_at(split(text, ','), n) of a text, get_json_object(text, '$[n]') of JSON",
-    "str_to_map": "regexp_extract(text, 'key=([^,]*)') gives one value",
-    "from_json": "get_json_object(text, '$.a.b') gives one value, to CAST as needed",
     "json_tuple": "get_json_object(text, '$.a') gives one value",
     "json_value": "get_json_object(text, '$.a.b')",
     "json_query": "get_json_object(text, '$.a.b')",
-    "regexp_extract_all": "regexp_extract(text, pattern, group) gives the first, regexp_count their number",
     "regexp_split_to_array": "split_part(text, ',', n) gives one part",
-    "to_timestamp_ltz": "timestamp_millis(n) or timestamp_seconds(n)",
     "from_unixtime_millis": "timestamp_millis(n)",
     "epoch": "unix_seconds(ts)",
     "epoch_ms": "unix_millis(ts)",
-    "to_char": "date_format(ts, 'yyyy-MM-dd')",
     "strftime": "date_format(ts, 'yyyy-MM-dd')",
+    "unbase64": "base64(text) the other way round: base64(a) = b",
+    "encode": "hex(text), base64(text)",
+    "str_to_map": "regexp_extract(text, 'key=([^,]*)') gives one value",
+    "xpath": "xpath_string gives the text of the first node, xpath_int(doc, 'count(...)') how many there are",
+    "named_struct": "to_json(named_struct('a', x)), or columns of their own",
+    "struct": "to_json(struct(x, y)), or columns of their own",
+    "array_insert": "array_append(array, text), array_prepend(array, text)",
+    "counter_diff": "x - LAG(x) OVER (PARTITION BY ... ORDER BY ts)",
+    "ntile": "PERCENTILE(x, 0.25) and comparisons with it",
     "date_bin": "window.start, of GROUP BY window(ts, '10 minutes'), or date_trunc('HOUR', ts)",
-    "time_bucket": "window.start, of GROUP BY window(ts, '10 minutes'), or date_trunc('HOUR', ts)",
     **dict.fromkeys(("tumble_start", "tumble"), "window.start, of GROUP BY window(ts, '10 seconds')"),
     "tumble_end": "window.end, of GROUP BY window(ts, '10 seconds')",
     **dict.fromkeys(("hop_start", "hop"), "window.start, of GROUP BY window(ts, '10 seconds', '2 seconds')"),
@@ -53,15 +47,10 @@ _MEANINGS = {
     "sha512": "sha2(text, 512)",
     "hashcode": "crc32(text)",
     "hash_code": "crc32(text)",
-    "hash": "crc32(text), or md5(text)",
-    "xxhash64": "crc32(text), or md5(text)",
     "murmur_hash": "crc32(text)",
     "urldecode": "url_decode(text)",
     "urlencode": "url_encode(text)",
     "convert_timezone": "from_utc_timestamp(ts, zone)",
-    "size": "json_array_length(text) of a JSON array",
-    "cardinality": "json_array_length(text) of a JSON array",
-    "levenshtein": "soundex(a) = soundex(b)",
 }
 
 
@@ -72,22 +61,17 @@ def unknown_function(name: str, known: Sequence[str]) -> TypeMismatch:
     >>> refusal.message, refusal.hint
     ("there is no function 'split_index'", "split_part(text, ',', n), whose n counts from 1")
     """
-    if name in _CLOCK_FUNCTIONS:
-        return clock_refusal(name)
-    if name in _RANDOM_FUNCTIONS:
-        hint = "take something from the row, e.g. crc32(CAST(id AS STRING)) % 100"
-        return TypeMismatch(f"{name} is refused: results depend on the input alone", hint=hint)
-    if name == "xpath":
-        hint = (
-            "xpath_string gives the text of the first node, xpath_int(doc, 'count(...)') how many there are"
-        )
-        return TypeMismatch("xpath gives an array, and there are no arrays", hint=hint)
+    group = left_out(_A_CLOCK if name in _CLOCKS else name)
+    if group is not None:
+        return TypeMismatch(f"{name} is refused: {group.reason}", hint=_MEANINGS.get(name) or group.hint)
     return TypeMismatch(f"there is no function '{name}'", hint=_MEANINGS.get(name) or _closest(name, known))
 
 
 def clock_refusal(name: str) -> TypeMismatch:
     """The refusal of what depends on the time of day, with the event-time way."""
-    return TypeMismatch(f"{name} is refused: results depend on event times alone", hint=_EVENT_TIME)
+    group = left_out(_A_CLOCK)
+    assert group is not None
+    return TypeMismatch(f"{name} is refused: {group.reason}", hint=group.hint)
 
 
 def _closest(name: str, known: Sequence[str]) -> str:

@@ -24,6 +24,8 @@ def unify(args: Sequence[Expression], what: str) -> tuple[tuple[Expression, ...]
         target = common_type([arg.type for arg in args])
     except TypeMismatch as refusal:
         raise TypeMismatch(f"{what}: {refusal.message}", hint=refusal.hint) from None
+    if target.kind is Kind.TEXTS:
+        raise TypeMismatch(f"{what}: arrays have no order", hint="compare array_join(array, ',')")
     return tuple(implied_cast(arg, target, what) for arg in args), target
 
 

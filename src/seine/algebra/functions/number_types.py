@@ -13,7 +13,7 @@ from seine.algebra.types import BIGINT, DOUBLE, INT, STRING, Kind, Type
 
 BITWISE = ("bitwise_and", "bitwise_or", "bitwise_xor")
 SHIFTS = ("shiftleft", "shiftright", "shiftrightunsigned")
-_DECIMAL_OF: dict[Type, Type] = {INT: decimal(10, 0), BIGINT: decimal(20, 0), DOUBLE: decimal(30, 15)}
+DECIMAL_OF: dict[Type, Type] = {INT: decimal(10, 0), BIGINT: decimal(20, 0), DOUBLE: decimal(30, 15)}
 
 
 def _whole(arg: Expression, name: str) -> Expression:
@@ -67,5 +67,5 @@ def resolve_stepped(name: str, args: Sequence[Expression]) -> Expression:
     if digits is None:
         raise TypeMismatch(f"the digits of {name} must be a whole constant", hint=f"e.g. {name}(x, 2)")
     arg = number(args[0], name)
-    exact = implied_cast(arg, _DECIMAL_OF.get(arg.type, arg.type), name)
+    exact = implied_cast(arg, DECIMAL_OF.get(arg.type, arg.type), name)
     return Call(name, (exact, Literal(digits, INT)), rounded_type(exact.type, digits))

@@ -40,7 +40,13 @@ TRUNCATION_UNITS = {
     "millisecond": "millisecond",
     "microsecond": "microsecond",
 }
-XPATH_FUNCTIONS = {"xpath_string": STRING, "xpath_int": INT, "xpath_double": DOUBLE, "xpath_boolean": BOOLEAN}
+XPATH_FUNCTIONS = {
+    "xpath_string": STRING,
+    "xpath_int": INT,
+    "xpath_long": BIGINT,
+    "xpath_double": DOUBLE,
+    "xpath_boolean": BOOLEAN,
+}
 _DATE_UNITS = ("year", "quarter", "month", "week")
 _FUNCTION_OF_FIELD = {
     **dict.fromkeys(("year", "y", "years", "yr", "yrs"), "year"),

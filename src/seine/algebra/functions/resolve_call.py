@@ -7,7 +7,14 @@ from collections.abc import Callable, Sequence
 
 from seine.algebra import user_functions
 from seine.algebra.expressions import Call, Expression, Literal
-from seine.algebra.functions import logic_types, number_types, polymorphic
+from seine.algebra.functions import (
+    array_types,
+    logic_types,
+    number_types,
+    polymorphic,
+    printing_types,
+    time_types,
+)
 from seine.algebra.functions.arithmetic import resolve_arithmetic, resolve_negation
 from seine.algebra.functions.casting import implied_cast, literal, resolve_cast
 from seine.algebra.functions.function_hints import unknown_function
@@ -58,6 +65,18 @@ ALIASES = {
     "try_parse_url": "parse_url",
     "try_url_decode": "url_decode",
     "equal_null": "eq_null_safe",
+    "cardinality": "size",
+    "array_size": "size",
+    "try_element_at": "element_at",
+    "printf": "format_string",
+    "to_varchar": "to_char",
+    "try_to_number": "to_number",
+    "make_valid_utf8": "validate_utf8",
+    "try_validate_utf8": "validate_utf8",
+    "make_timestamp_ltz": "make_timestamp",
+    "try_make_timestamp_ltz": "make_timestamp",
+    "to_timestamp_ltz": "to_timestamp",
+    "xpath_number": "xpath_double",
     "getbit": "bit_get",
     "date_part": "extract",
 }
@@ -133,15 +152,6 @@ def _resolve_nanvl(args: Sequence[Expression]) -> Expression:
     left, right = (polymorphic.number(arg, "nanvl") for arg in args)
     value = resolve_cast(left, DOUBLE)
     return logic_types.resolve_case([resolve_call("isnan", [value]), resolve_cast(right, DOUBLE), value])
-
-
-def _resolve_concat(args: Sequence[Expression]) -> Expression:
-    """Nested || become one concatenation."""
-    flat: list[Expression] = []
-    for arg in args:
-        nested = isinstance(arg, Call) and arg.name == "concat"
-        flat.extend(arg.args if nested and isinstance(arg, Call) else [arg])
-    return SIGNATURES["concat"].bind("concat", flat)
 
 
 def _resolve_regex(name: str, args: Sequence[Expression]) -> Expression:
@@ -246,7 +256,6 @@ _RESOLVERS: dict[str, tuple[int, int | None, Resolver]] = {
     "nullifzero": (1, 1, lambda args: logic_types.resolve_nullif(args[0], literal(0))),
     "zeroifnull": (1, 1, lambda args: logic_types.resolve_coalesce([args[0], literal(0)])),
     "nanvl": (2, 2, _resolve_nanvl),
-    "concat": (1, None, _resolve_concat),
     "locate": (2, 3, _resolve_locate),
     "split_item": (3, 3, _resolve_split_item),
     "elt": (2, None, _resolve_elt),
@@ -276,4 +285,7 @@ _RESOLVERS: dict[str, tuple[int, int | None, Resolver]] = {
     "date_format": (2, 2, polymorphic.resolve_date_format),
     "from_unixtime": (1, 2, polymorphic.resolve_from_unixtime),
     **{name: _xpath(name) for name in polymorphic.XPATH_FUNCTIONS},
+    **array_types.RESOLVERS,
+    **printing_types.RESOLVERS,
+    **time_types.RESOLVERS,
 }

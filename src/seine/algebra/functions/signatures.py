@@ -59,6 +59,34 @@ url_encode       string                        -> string
 url_decode       string                        -> string
 get_json_object  string string                 -> string
 json_array_length string                       -> int
+json_object_keys string                        -> array<string>
+levenshtein      string string int?            -> int
+jaro_winkler_similarity string string          -> double
+quote            string                        -> string
+mask             string string? string? string? string? -> string
+conv             string int int                -> string
+split            string string int?            -> array<string>
+regexp_extract_all string string int?          -> array<string>
+array_contains   array<string> string          -> boolean
+array_position   array<string> string          -> bigint
+array_join       array<string> string string?  -> string
+array_distinct   array<string>                 -> array<string>
+array_compact    array<string>                 -> array<string>
+array_sort       array<string>                 -> array<string>
+sort_array       array<string> boolean?        -> array<string>
+array_max        array<string>                 -> string
+array_min        array<string>                 -> string
+array_remove     array<string> string          -> array<string>
+array_append     array<string> string          -> array<string>
+array_prepend    array<string> string          -> array<string>
+array_repeat     string int                    -> array<string>
+array_union      array<string> array<string>   -> array<string>
+array_intersect  array<string> array<string>   -> array<string>
+array_except     array<string> array<string>   -> array<string>
+arrays_overlap   array<string> array<string>   -> boolean
+slice            array<string> int int         -> array<string>
+element_at       array<string> int             -> string
+get              array<string> int             -> string
 regexp_replace   string string string          -> string
 regexp_count     string string                 -> int
 regexp_extract   string string int?            -> string
@@ -96,6 +124,9 @@ cot              double                        -> double
 sec              double                        -> double
 csc              double                        -> double
 factorial        int                           -> bigint
+width_bucket     double double double bigint   -> bigint
+bitmap_bit_position bigint                     -> bigint
+bitmap_bucket_number bigint                    -> bigint
 year             date                          -> int
 quarter          date                          -> int
 month            date                          -> int

@@ -67,6 +67,10 @@ def _common_type_of_two(a: Type, b: Type) -> Type:
         return STRING
     if a.is_temporal and b.is_temporal:
         return TIMESTAMP
+    if Kind.TEXTS in (a.kind, b.kind):
+        raise TypeMismatch(
+            f"{a} and {b} have no common type", hint="array_contains(array, text), or array_join"
+        )
     if a.is_text or b.is_text:
         return _common_with_string(b if a.is_text else a)
     raise TypeMismatch(f"{a} and {b} have no common type", hint=f"CAST one of them, e.g. CAST(... AS {b})")

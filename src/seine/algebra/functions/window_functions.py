@@ -4,10 +4,12 @@ window(ts, '10 minutes')                       tumbling
 window(ts, '10 minutes', '5 minutes')          hopping
 window(ts, 10, 10, 3)                          of a BIGINT, in its plain units, from 3 on
 session_window(ts, '5 minutes')                as long as tuples follow within 5 minutes
+time_bucket(INTERVAL '10' MINUTE, ts)          the start of a tumbling one
 """
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from collections.abc import Callable, Sequence
 
@@ -28,6 +30,7 @@ _MICROSECONDS = {
     "day": 86_400_000_000,
     "week": 604_800_000_000,
 }
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _AMOUNT = re.compile(r"([+-]?\d+)\s*([a-z]+?)s?(?:\s+|$)")
 _LONGEST_LENGTH = 2**62  # of a length of time, so that ends stay within a BIGINT
 
@@ -72,6 +75,18 @@ def resolve_window_time(args: Sequence[Expression]) -> Expression:
             unit = Literal(1, DAY_TIME if end.type == TIMESTAMP else BIGINT)
             return resolve_arithmetic("sub", end, unit)
     raise TypeMismatch("window_time takes a window", hint="write window_time(window)")
+
+
+def resolve_time_bucket(args: Sequence[Expression]) -> Expression:
+    """time_bucket(length, time [, origin]): the start of the tumbling window that has a time."""
+    check_arity("time_bucket", args, 2, 3)
+    origin = args[2] if len(args) == 3 else Literal(_EPOCH, TIMESTAMP)
+    if not isinstance(origin, Literal) or not isinstance(origin.value, dt.datetime):
+        hint = "e.g. time_bucket(INTERVAL '15' MINUTE, ts, TIMESTAMP '2024-01-01 00:00:00')"
+        raise TypeMismatch("the origin of time_bucket is a constant TIMESTAMP", hint=hint)
+    start = Literal((origin.value - _EPOCH) // dt.timedelta(microseconds=1), DAY_TIME)
+    window = resolve_window([resolve_cast(args[1], TIMESTAMP), args[0], args[0], start])
+    return window.args[0]
 
 
 def window_time_of(time: Expression) -> Expression:
@@ -128,4 +143,5 @@ WINDOW_FUNCTIONS: dict[str, Callable[[Sequence[Expression]], Expression]] = {
     "window": resolve_window,
     "session_window": resolve_session_window,
     "window_time": resolve_window_time,
+    "time_bucket": resolve_time_bucket,
 }

@@ -142,6 +142,20 @@ def _months_between(call: Call, args: Sequence[Datum]) -> pa.Array:
     return build(call.type, data, all_valid(args), row_count(args))
 
 
+def _whole_months(call: Call, args: Sequence[Datum]) -> pa.Array:
+    """How many whole months lie between two times; those of a start after the end are negative.
+
+    A last day that is not whole does not count; then months are, as in Java, 32 days that are numbered.
+    """
+    start, end = values(args[0]), values(args[1])
+    first, last = start // MICROS_PER_DAY, end // MICROS_PER_DAY
+    earlier, later = (last < first) & (end % MICROS_PER_DAY > start % MICROS_PER_DAY), last > first
+    last = last + earlier - (later & (end % MICROS_PER_DAY < start % MICROS_PER_DAY))
+    numbered = [month_of(days) * 32 + days - first_day(month_of(days)) for days in (first, last)]
+    apart = numbered[1] - numbered[0]
+    return build(call.type, np.sign(apart) * (np.abs(apart) // 32), all_valid(args), row_count(args))
+
+
 KERNELS: dict[str, Kernel] = {
     "year": _field(pc.year),
     "quarter": _field(pc.quarter),
@@ -167,6 +181,7 @@ KERNELS: dict[str, Kernel] = {
     "add_months": _of_two(add_months),
     "make_date": _make_date,
     "months_between": _months_between,
+    "whole_months": _whole_months,
     "timestamp_seconds": _from_seconds(MICROS_PER_SECOND),
     "timestamp_millis": _from_seconds(1000),
     "timestamp_micros": _from_seconds(1),

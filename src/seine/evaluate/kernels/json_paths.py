@@ -29,26 +29,41 @@ Step = str | int | None  # a name, an index, or * (None)
 
 _STEP = re.compile(r"\.(?P<name>[^.\[]+)|\[(?P<index>\d+)\]|\[\*\]|\['(?P<quoted>[^'?]+)'\]")
 _STRINGS = re.compile(r"""\"(?:\\.|[^"\\])*"|'((?:\\.|[^'\\])*)'""", re.DOTALL)
-_MISSING = object()
+MISSING = object()
 
 
-class _Number(str):
-    """The text of a number, which is written as it was read."""
+class Number(str):
+    """The text of a number as it is written, and, of one with a fraction or an exponent, as it was read."""
 
-    __slots__ = ()
+    exact: str
+    is_whole: bool
+
+    @staticmethod
+    def whole(text: str) -> Number:
+        """A number without a fraction, which is written as it was read."""
+        number = Number(text)
+        number.exact, number.is_whole = text, True
+        return number
+
+    @staticmethod
+    def fraction(text: str) -> Number:
+        """A number with a fraction or an exponent, which is written as a double."""
+        number = Number(java_double(float(text)))
+        number.exact, number.is_whole = text, False
+        return number
 
 
-class _Members(tuple[tuple[str, Any], ...]):
+class Members(tuple[tuple[str, Any], ...]):
     """An object in the order of its text, with names that occur twice."""
 
     __slots__ = ()
 
 
 _DECODER = json.JSONDecoder(
-    parse_int=_Number,
-    parse_float=lambda text: _Number(java_double(float(text))),
+    parse_int=Number.whole,
+    parse_float=Number.fraction,
     parse_constant=lambda text: (_ for _ in ()).throw(ValueError(text)),
-    object_pairs_hook=_Members,
+    object_pairs_hook=Members,
     strict=False,
 )
 
@@ -74,14 +89,14 @@ def path_steps(path: str) -> tuple[Step, ...] | None:
     return tuple(steps)
 
 
-def _document(text: str) -> Any:
+def json_document(text: str) -> Any:
     """The first value of a text, or a marker if it is broken; strings may have single quotes."""
     for spelling in (text, _double_quoted(text)) if "'" in text else (text,):
         try:
             return _DECODER.raw_decode(spelling.lstrip(" \t\r\n"))[0]
         except (ValueError, RecursionError):
             continue
-    return _MISSING
+    return MISSING
 
 
 def _double_quoted(text: str) -> str:
@@ -95,14 +110,14 @@ def _requoted(inner: str) -> str:
     return f'"{escaped}"'
 
 
-def _written(value: Any) -> str:
+def json_text(value: Any) -> str:
     """The value as compact JSON."""
-    if isinstance(value, _Number):
+    if isinstance(value, Number):
         return str(value)
-    if isinstance(value, _Members):
-        return "{" + ",".join(f"{_written(name)}:{_written(part)}" for name, part in value) + "}"
+    if isinstance(value, Members):
+        return "{" + ",".join(f"{json_text(name)}:{json_text(part)}" for name, part in value) + "}"
     if isinstance(value, list):
-        return "[" + ",".join(map(_written, value)) + "]"
+        return "[" + ",".join(map(json_text, value)) + "]"
     return json.dumps(value, ensure_ascii=False)
 
 
@@ -127,9 +142,9 @@ def _matches(value: Any, steps: Sequence[Step], style: _Style) -> _Written:
     if not steps:
         if style is _Style.FLATTEN and isinstance(value, list):
             return _together(value, (), style)
-        return _Written((_written(value),), True)
+        return _Written((json_text(value),), True)
     step, *rest = steps
-    if isinstance(value, _Members) and isinstance(step, str):
+    if isinstance(value, Members) and isinstance(step, str):
         return _of_member(value, step, rest, style)
     if not isinstance(value, list) or isinstance(step, str):
         return _Written()
@@ -145,7 +160,7 @@ def _together(parts: list[Any], steps: Sequence[Step], style: _Style) -> _Writte
     return _Written(tuple(text for one in each for text in one.texts), any(one.is_match for one in each))
 
 
-def _of_member(value: _Members, name: str, rest: Sequence[Step], style: _Style) -> _Written:
+def _of_member(value: Members, name: str, rest: Sequence[Step], style: _Style) -> _Written:
     for key, part in value:
         if key == name and part is not None:
             written = _matches(part, rest, style)
@@ -174,11 +189,11 @@ def _in_brackets(written: _Written) -> _Written:
 
 
 def _value_at(text: str | None, steps: Sequence[Step]) -> str | None:
-    document = _MISSING if text is None else _document(text)
-    if document is _MISSING:
+    document = MISSING if text is None else json_document(text)
+    if document is MISSING:
         return None
     plain = _walk(document, steps)
-    if plain is not _MISSING:
+    if plain is not MISSING:
         return str(plain)
     try:
         written = _matches(document, steps, _Style.RAW)
@@ -190,13 +205,13 @@ def _value_at(text: str | None, steps: Sequence[Step]) -> str | None:
 def _walk(value: Any, steps: Sequence[Step]) -> Any:
     """The string that a path without * leads to, which is given without quotes."""
     for step in steps:
-        if isinstance(step, str) and isinstance(value, _Members):
-            value = next((part for key, part in value if key == step and part is not None), _MISSING)
+        if isinstance(step, str) and isinstance(value, Members):
+            value = next((part for key, part in value if key == step and part is not None), MISSING)
         elif isinstance(step, int) and isinstance(value, list) and step < len(value):
             value = value[step]
         else:
-            return _MISSING
-    return value if isinstance(value, str) and not isinstance(value, _Number) else _MISSING
+            return MISSING
+    return value if isinstance(value, str) and not isinstance(value, Number) else MISSING
 
 
 def _get_json_object(_: Call, array: pa.Array, path: str) -> pa.Array:
@@ -208,7 +223,7 @@ def _get_json_object(_: Call, array: pa.Array, path: str) -> pa.Array:
 
 def _array_length(text: str | None) -> int | None:
     """JSON_ARRAY_LENGTH: NULL for what is not an array."""
-    document = _MISSING if text is None else _document(text)
+    document = MISSING if text is None else json_document(text)
     return len(document) if isinstance(document, list) else None
 
 

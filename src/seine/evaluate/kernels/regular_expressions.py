@@ -63,7 +63,7 @@ def _matched(call: Call, array: pa.Array, regex: str) -> pa.Array:
         return nulls(call.type, len(array))
 
 
-def _of_pattern(kernel: Callable[..., pa.Array]) -> Kernel:
+def of_pattern(kernel: Callable[..., pa.Array]) -> Kernel:
     """A kernel of a text, a pattern and constants; NULL for a pattern that is invalid or too large."""
 
     @wraps(kernel)
@@ -166,11 +166,11 @@ def _rewritten_piece(piece: str) -> str:
 
 KERNELS: dict[str, Kernel] = {
     "like": with_constants(_like, 1),
-    "rlike": _of_pattern(_has_match),
-    "regexp_count": _of_pattern(_counted),
-    "regexp_extract": _of_pattern(_extracted),
-    "regexp_instr": _of_pattern(_position),
-    "regexp_replace": _of_pattern(_replaced),
-    "split_item": _of_pattern(_split_item),
-    "regexp_substr": _of_pattern(_first_match),
+    "rlike": of_pattern(_has_match),
+    "regexp_count": of_pattern(_counted),
+    "regexp_extract": of_pattern(_extracted),
+    "regexp_instr": of_pattern(_position),
+    "regexp_replace": of_pattern(_replaced),
+    "split_item": of_pattern(_split_item),
+    "regexp_substr": of_pattern(_first_match),
 }

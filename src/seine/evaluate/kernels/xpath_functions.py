@@ -1,4 +1,4 @@
-"""Kernels of xpath_string, xpath_int, xpath_double and xpath_boolean: each distinct document once."""
+"""Kernels of xpath_string and its like: each distinct document once."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pyarrow as pa
 
 from seine.algebra.expressions import Call
-from seine.documents.xpath_values import xpath_boolean, xpath_double, xpath_int, xpath_string
+from seine.documents.xpath_values import xpath_boolean, xpath_double, xpath_int, xpath_long, xpath_string
 from seine.evaluate.kernels.constants import with_constants
 from seine.evaluate.kernels.datum import Kernel
 from seine.evaluate.kernels.strings import map_distinct
@@ -26,6 +26,7 @@ def _over_documents(function: Callable[[str, str], object]) -> Kernel:
 KERNELS: dict[str, Kernel] = {
     "xpath_string": _over_documents(xpath_string),
     "xpath_int": _over_documents(xpath_int),
+    "xpath_long": _over_documents(xpath_long),
     "xpath_double": _over_documents(xpath_double),
     "xpath_boolean": _over_documents(xpath_boolean),
 }

@@ -16,12 +16,15 @@ from seine.algebra.functions import (
     resolve_call,
     resolve_cast,
 )
-from seine.algebra.functions.aggregate_calls import ORDERED
+from seine.algebra.functions.aggregate_calls import COMPOSED, ORDERED
+from seine.algebra.functions.left_out import left_out
 from seine.algebra.functions.window_functions import WINDOW_FUNCTIONS
 from seine.algebra.plan import AggregateCall
-from seine.algebra.types import BOOLEAN, NULL
+from seine.algebra.types import BOOLEAN, NULL, TEXTS
+from seine.frontends.sql.composed_aggregates import composed_aggregate
 from seine.frontends.sql.context import Context
 from seine.frontends.sql.grouping_sets import GROUPING, GROUPING_ID, grouping_call
+from seine.frontends.sql.json_calls import is_call, json_field, to_json
 from seine.frontends.sql.literals import constant_cast, interval, number
 from seine.frontends.sql.ordered_values import ordered_call, ordered_result
 from seine.frontends.sql.over_calls import OverCalls
@@ -30,6 +33,7 @@ from seine.frontends.sql.type_names import cast_type
 from seine.frontends.sql.window_pairs import PARTS, is_pair, part_of
 from seine.frontends.text.lexer import string_value
 
+_WITH_UNIT = ("timestampadd", "timestampdiff", "dateadd", "date_add", "datediff", "date_diff")
 _BARE_FUNCTIONS = ("current_date", "current_timestamp", "localtimestamp")
 
 
@@ -129,14 +133,14 @@ class ExpressionBinder:
         """The bound call of a function or an aggregate."""
         if is_aggregate(node.name):
             return self._aggregate(node, None)
-        if (
-            node.name.lower() == "element_at"
-            and len(node.expressions) == 2
-            and _is_split(node.expressions[0])
-        ):
-            parts = [*node.expressions[0].expressions, node.expressions[1]]
+        if is_call(node, "element_at", "try_element_at") and _is_split(node.expressions[0]):
+            parts = [*node.expressions[0].expressions, *node.expressions[1:]]
             return resolve_call("split_item", [self.bind(part) for part in parts])
-        name, args = node.name.lower(), [self.bind(arg) for arg in node.expressions]
+        if is_call(node, "to_json"):
+            return to_json(node, self.bind, self.context)
+        if is_call(node, "from_json"):
+            return json_field(node, self.bind, self.context)
+        name, args = node.name.lower(), self._arguments(node)
         if name in WINDOW_FUNCTIONS:
             return WINDOW_FUNCTIONS[name](args)
         if self.aggregates is not None and name in (GROUPING, GROUPING_ID):
@@ -144,6 +148,13 @@ class ExpressionBinder:
         if name in ("ltrim", "rtrim"):  # Spark's take first what to trim, unlike btrim
             args.reverse()
         return resolve_call(name, args)
+
+    def _arguments(self, node: exp.Anonymous) -> list[Expression]:
+        """The bound arguments of a call; a unit of time may stand first without quotes."""
+        nodes = node.expressions
+        if node.name.lower() not in _WITH_UNIT or len(nodes) != 3 or not isinstance(nodes[0], exp.Column):
+            return [self.bind(arg) for arg in nodes]
+        return [literal(nodes[0].name), *(self.bind(arg) for arg in nodes[1:])]
 
     def windowed(self, node: exp.Window) -> Expression:
         """What stands for a window function, f(...) OVER (...)."""
@@ -159,6 +170,20 @@ class ExpressionBinder:
             raise self.context.error(node, "FILTER belongs to an aggregate")
         return self._aggregate(node.this, node.expression.this)
 
+    def within_group(self, node: exp.WithinGroup) -> Expression:
+        """PERCENTILE_CONT(p) WITHIN GROUP (ORDER BY x); from the greatest on, it is that of 1 - p."""
+        call, order = node.this, node.expression.expressions
+        if not is_call(call, "percentile_cont", "percentile_disc") or len(order) != 1:
+            hint = "percentile_cont(0.5) WITHIN GROUP (ORDER BY x); listagg goes by event time"
+            raise self.context.error(
+                node, "WITHIN GROUP belongs to percentile_cont and percentile_disc", hint
+            )
+        if order[0].args.get("desc"):
+            raise self.context.error(order[0], "the order of WITHIN GROUP is ascending", "take 1 - p")
+        return self._aggregate(
+            exp.Anonymous(this=call.name, expressions=[order[0].this, *call.expressions]), None
+        )
+
     def _aggregate(self, node: exp.Anonymous, where: exp.Expr | None) -> Expression:
         if self._within_aggregate:
             raise self.context.error(node, "an aggregate cannot hold another", "use a sub-query in FROM")
@@ -169,6 +194,9 @@ class ExpressionBinder:
         try:
             if node.name.lower() in ORDERED:
                 return self._ordered(node, where, self.aggregates)
+            if node.name.lower() in COMPOSED:
+                args, distinct = self._aggregate_arguments(node, where)
+                return composed_aggregate(node.name.lower(), args, distinct, self.aggregates.column)
             return self.aggregates.column(self._aggregate_call(node, where))
         finally:
             self._within_aggregate = False
@@ -184,16 +212,24 @@ class ExpressionBinder:
         return ordered_result(name, args, made)
 
     def _aggregate_call(self, node: exp.Anonymous, where: exp.Expr | None) -> AggregateCall:
+        args, distinct = self._aggregate_arguments(node, where)
+        return resolve_aggregate(node.name.lower(), args, distinct)
+
+    def _aggregate_arguments(
+        self, node: exp.Anonymous, where: exp.Expr | None
+    ) -> tuple[list[Expression], bool]:
         nodes, distinct = _arguments_of(node)
         counts_rows = len(nodes) == 1 and isinstance(nodes[0], exp.Star) and node.name.lower() == "count"
         if not nodes:
             raise self.context.error(node, f"{node.name.upper()} needs an argument")
         args = [] if counts_rows else [self.bind(arg) for arg in nodes]
+        if any(arg.type == TEXTS for arg in args):
+            raise self.context.error(node, "an aggregate takes no array", "e.g. MAX(array_join(array, ','))")
         if where is not None:
             condition = self.condition(where, "FILTER")
             first, *others = args or [literal(1)]  # a row with a NULL in one of them is left out
             args = [resolve_call("case", [condition, first]), *others]
-        return resolve_aggregate(node.name.lower(), args, distinct)
+        return args, distinct
 
 
 def _arguments_of(node: exp.Anonymous) -> tuple[list[exp.Expr], bool]:
@@ -209,11 +245,16 @@ def _is_split(node: exp.Expr) -> bool:
 
 
 def _item(binder: ExpressionBinder, node: exp.Expr) -> Expression:
-    """split(text, pattern)[i], which counts from 0; NULL for a negative i."""
-    if not _is_split(node.this) or len(node.expressions) != 1:
-        hint = "split(text, ',')[0], or get_json_object(text, '$[0]')"
-        raise binder.context.error(node, "[...] takes a part of a split", hint)
+    """An item of an array, such as split(text, pattern)[i], which counts from 0; NULL for a negative i."""
+    if len(node.expressions) != 1:
+        raise binder.context.error(node, "[...] takes one place", "split(text, ',')[0]")
     index = binder.bind(node.expressions[0])
+    if not _is_split(node.this):
+        array = binder.bind(node.this)
+        if array.type != TEXTS:
+            hint = "split(text, ',')[0], or get_json_object(text, '$[0]')"
+            raise binder.context.error(node, f"[...] takes an item of an array, not of {array.type}", hint)
+        return resolve_call("get", [array, index])
     position = resolve_call("add", [index, literal(1)])
     if isinstance(index, Literal) and isinstance(index.value, int):
         position = literal(index.value + 1 if index.value >= 0 else 0)
@@ -229,6 +270,9 @@ def _refusal(node: exp.Expr) -> tuple[str, str]:
         return "a sub-query is not supported here", hint
     if isinstance(node, exp.Star):
         return "* stands for columns only in a SELECT list and in COUNT(*)", "name the columns"
+    group = left_out(node.key)
+    if group is not None:
+        return f"{node.key} is refused: {group.reason}", group.hint
     if isinstance(node, exp.Func):
         return f"{node.key} is not supported", "results depend on event times alone, and types are scalar"
     return f"this expression ({node.key}) is not supported", "docs/language.md#select lists what is"
@@ -374,6 +418,7 @@ _HANDLERS: dict[type, Handler] = {
     exp.Anonymous: ExpressionBinder.call,  # type: ignore[dict-item]
     exp.Window: ExpressionBinder.windowed,  # type: ignore[dict-item]
     exp.Filter: ExpressionBinder.filtered,  # type: ignore[dict-item]
+    exp.WithinGroup: ExpressionBinder.within_group,  # type: ignore[dict-item]
     exp.Literal: _literal,
     exp.RawString: lambda binder, node: literal(node.name),
     exp.Boolean: lambda binder, node: literal(node.this),
@@ -384,6 +429,7 @@ _HANDLERS: dict[type, Handler] = {
     exp.Neg: _negate,
     exp.Not: lambda binder, node: resolve_call("not", [binder.condition(node.this, "NOT")]),
     exp.Bracket: _item,
+    exp.Dot: lambda binder, node: json_field(node, binder.bind, binder.context),
     exp.BitwiseNot: lambda binder, node: resolve_call("bitwise_not", [binder.bind(node.this)]),
     exp.And: _logic("and"),
     exp.Or: _logic("or"),

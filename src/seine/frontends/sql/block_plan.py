@@ -14,6 +14,7 @@ from sqlglot import exp
 from seine.algebra.expressions import Column, Expression, conjunction, conjuncts
 from seine.algebra.functions import TypeMismatch, resolve_call
 from seine.algebra.plan import Join, Lookup, Plan, Project, Scan, Select, walk
+from seine.frontends.sql.array_outputs import recorded
 from seine.frontends.sql.context import Context
 from seine.frontends.sql.scope import FromBlock, InnerTable, NamedExpression
 
@@ -29,7 +30,7 @@ class Projection:
 
     def plan(self) -> Plan:
         """The plan of the SELECT by itself."""
-        values = tuple(output.value for output in self.outputs)
+        values = tuple(recorded(output.value) for output in self.outputs)
         names = tuple(output.name for output in self.outputs)
         return Project(block_plan(self.block, self.node, self.context), values, names)
 

@@ -21,6 +21,7 @@ from seine.algebra.event_windows import (
 from seine.algebra.expressions import Call, Column, Expression, Literal, columns_of, shift_columns
 from seine.algebra.functions import is_aggregate, literal, resolve_aggregate, resolve_call
 from seine.algebra.plan import Aggregate, AggregateCall, Join, Lookup, Plan, Project, Scan, Select, UnionAll
+from seine.frontends.sql.array_outputs import recorded
 from seine.frontends.sql.bind_expressions import AggregateCalls, ExpressionBinder
 from seine.frontends.sql.block_plan import block_plan
 from seine.frontends.sql.context import Context
@@ -188,7 +189,7 @@ class GroupedSelect:
             named = [output.value for output in outputs if output.name == name]
             key = named[0] if named and not self.block.find(name) else None
         if key is None:
-            return ExpressionBinder(self.context, self.block, "GROUP BY").bind(node)
+            return recorded(ExpressionBinder(self.context, self.block, "GROUP BY").bind(node))
         if self._aggregated(key):
             raise self.context.error(node, "an aggregate cannot be grouped by", "use a sub-query in FROM")
         return key

@@ -1,4 +1,4 @@
-"""Aggregates by order: FIRST, LAST, COLLECT_LIST and COLLECT_SET by event time, MIN_BY and MAX_BY by a value.
+"""Aggregates by order: FIRST, LAST, COLLECT_LIST, COLLECT_SET and LISTAGG by event time, MIN_BY and MAX_BY.
 
 Law: rows are in the order of their event time (of a combination, its latest), then of their columns from
 left to right, NULLs first; so an answer depends on which rows there are and not on how they came. FIRST(x) is
@@ -14,13 +14,17 @@ from functools import reduce
 from seine.algebra.expressions import Call, Column, Expression, Literal
 from seine.algebra.functions import TypeMismatch, literal, resolve_aggregate, resolve_call, resolve_cast
 from seine.algebra.plan import AggregateCall, Lookup, Scan
-from seine.algebra.types import JSON, STRING, Kind
+from seine.algebra.types import JSON, STRING, TEXTS, Kind
 from seine.frontends.sql.scope import FromBlock
 
 _FIRST = ("first", "first_value", "any_value", "min_by")
 _BY_VALUE = ("min_by", "max_by")
 _LAST = ("last", "last_value")
-_LISTS = {"collect_list": "collect_list", "array_agg": "collect_list", "collect_set": "collect_set"}
+_JOINED = ("listagg", "string_agg")
+_LISTS = {
+    **dict.fromkeys(("collect_list", "array_agg", *_JOINED), "collect_list"),
+    "collect_set": "collect_set",
+}
 
 
 def ordered_call(
@@ -49,6 +53,9 @@ def ordered_call(
 
 def ordered_result(name: str, args: Sequence[Expression], made: Expression) -> Expression:
     """The value of an ordered aggregate, given the result of its call."""
+    if name in _JOINED:
+        separator = args[1] if len(args) == 2 else literal("")
+        return resolve_call("array_join", [Call("json_field", (made,), TEXTS), separator])
     if name in _LISTS:
         return Call("coalesce", (made, Literal("[]", JSON)), JSON)
     start = resolve_call("add", [resolve_call("instr", [made, literal("|")]), literal(1)])
@@ -64,6 +71,16 @@ def _arguments(name: str, args: Sequence[Expression]) -> tuple[Expression, bool]
         if len(args) != 2:
             raise TypeMismatch(f"{name} takes a value and what it goes by", hint=f"{name.upper()}(x, y)")
         return args[0], False
+    if name in _JOINED:
+        if (
+            len(args) > 2
+            or args[0].type.kind is Kind.NULL
+            or not all(isinstance(arg, Literal) for arg in args[1:])
+        ):
+            raise TypeMismatch(
+                f"{name} takes a value and a constant separator", hint=f"{name.upper()}(x, ', ')"
+            )
+        return resolve_cast(args[0], STRING), False
     ignores = args[1] if len(args) == 2 and name not in _LISTS else literal(False)
     if len(args) > 2 or (len(args) == 2 and name in _LISTS) or not isinstance(ignores, Literal):
         raise TypeMismatch(f"{name} takes one value", hint=f"{name.upper()}(x)")

@@ -13,7 +13,8 @@ from sqlglot import exp
 from seine.algebra.expressions import Call, Expression, Literal, walk
 from seine.algebra.over_plan import OverFunction
 from seine.algebra.rank_plan import RANK_FUNCTIONS
-from seine.algebra.types import INT, Type
+from seine.algebra.types import INT, TEXTS, Type
+from seine.frontends.sql.array_outputs import recorded
 from seine.frontends.sql.context import Context
 from seine.frontends.sql.read_frames import Bind, BindAggregate, SortKey, read_framed
 from seine.frontends.sql.window_pairs import is_pair
@@ -53,7 +54,7 @@ class OverCalls:
     def bind(self, node: exp.Window, bind: Bind, aggregate: BindAggregate, context: Context) -> Expression:
         """The placeholder of a window function."""
         window = self._window(node, context)
-        written = map(bind, window.args.get("partition_by") or ())
+        written = map(recorded, map(bind, window.args.get("partition_by") or ()))
         partition = tuple(part for value in written for part in _parts(value))
         order = sort_keys(window.args.get("order"), bind, context)
         function = node.this.name.lower() if isinstance(node.this, exp.Anonymous) else ""
@@ -87,7 +88,10 @@ def sort_keys(order: exp.Expr | None, bind: Bind, context: Context) -> tuple[Sor
         if not isinstance(node, exp.Ordered) or node.args.get("with_fill"):
             raise context.error(node, "ORDER BY takes expressions")
         how = bool(node.args.get("desc")), bool(node.args.get("nulls_first"))
-        keys += [SortKey(part, *how) for part in _parts(bind(node.this))]
+        value = bind(node.this)
+        if value.type == TEXTS:
+            raise context.error(node, "arrays have no order", "order by array_join(array, ',')")
+        keys += [SortKey(part, *how) for part in _parts(value)]
     return tuple(keys)
 
 

@@ -12,6 +12,7 @@ from seine.algebra.event_windows import PAIRS
 from seine.algebra.expressions import Column, shift_columns
 from seine.algebra.functions import is_aggregate
 from seine.algebra.plan import Distinct, Plan
+from seine.frontends.sql.array_outputs import recorded_outputs
 from seine.frontends.sql.bind_expressions import ExpressionBinder
 from seine.frontends.sql.block_plan import Projection
 from seine.frontends.sql.context import Context
@@ -46,9 +47,9 @@ def analyse_select(select: exp.Select, context: Context, analyse: Analyse) -> Pr
     grouping = _grouped_select(select, block, context, analyse) if is_grouped(select) else None
     valued = context if grouping else with_values(select.expressions, select, block, context, analyse)
     if is_ranked(select):
-        return ranked_select(select, block, valued, _outputs, grouping)
+        return ranked_select(select, block, valued, _recorded, grouping)
     if grouping is not None:
-        plan = grouping.plan(_outputs(select, grouping.binder))
+        plan = grouping.plan(_recorded(select, grouping.binder))
         return plan if distinct is None else Distinct(plan)
     outputs = _outputs(select, ExpressionBinder(valued, block, "SELECT"))
     refuse_ungrouped_windows([output.value for output in outputs], select, context)
@@ -83,6 +84,10 @@ def refuse_clauses(node: exp.Expr, context: Context, supported: set[str]) -> Non
             clause = _CLAUSES.get(key, key.strip("_").upper())
             at = value if isinstance(value, exp.Expr) else node
             raise context.error(at, f"{clause} is not supported", _HINTS.get(key))
+
+
+def _recorded(select: exp.Select, binder: ExpressionBinder) -> list[NamedExpression]:
+    return recorded_outputs(_outputs(select, binder))
 
 
 def _outputs(select: exp.Select, binder: ExpressionBinder) -> list[NamedExpression]:

@@ -20,6 +20,7 @@ from seine.algebra.plan import AggregateCall
 from seine.algebra.types import DOUBLE, Kind, Type
 from seine.operators.aggregates import finish
 from seine.operators.aggregates.argument import Argument
+from seine.operators.aggregates.bit_folds import BitFold
 from seine.operators.aggregates.collected import Collected
 from seine.operators.aggregates.count import Count
 from seine.operators.aggregates.extreme import Extreme
@@ -28,12 +29,14 @@ from seine.operators.aggregates.lasting_extreme import LastingExtreme
 from seine.operators.aggregates.level_counts import LevelCounts, cells_of
 from seine.operators.aggregates.mode import Mode
 from seine.operators.aggregates.quantile import Quantile
+from seine.operators.aggregates.shape import ShapeOfValues
 from seine.operators.aggregates.significant_bits import round_significant
 from seine.operators.aggregates.splits import (
     DOUBLE_UNIT,
     split_decimals,
     split_doubles,
     split_integers,
+    split_products,
     split_squares,
     whole_decimals,
     whole_integers,
@@ -92,6 +95,8 @@ class FoldKey:
                 return Count()
             case "squares":
                 return SumOfDoubles(split_squares)
+            case "products":
+                return SumOfDoubles(split_products, arguments=2)
             case "sum":
                 return _sum_of(type_)
             case "mode":
@@ -134,6 +139,8 @@ def compile_call(call: AggregateCall) -> CompiledAggregate:
         return _HOLISTIC[call.function](call)
     if call.function in ("min", "max"):
         return CompiledAggregate((FoldKey(call.function, argument),), lambda rows, values: values)
+    if call.function in _COVARIANCES:
+        return _covariance(call)
     total = FoldKey("sum", argument)
     if call.function in _VARIANCES:
         return CompiledAggregate(
@@ -143,6 +150,13 @@ def compile_call(call: AggregateCall) -> CompiledAggregate:
     return CompiledAggregate(
         (count, total), _skip_rows(finishes[call.function](call.args[0].type, call.type))
     )
+
+
+def _covariance(call: AggregateCall) -> CompiledAggregate:
+    """Of pairs, rows with a NULL in one of them left out; the sum of a value is over the pairs, too."""
+    pairs, swapped = Argument(call.args), Argument(call.args[::-1])
+    folds = FoldKey("sum", swapped), FoldKey("sum", pairs), FoldKey("products", pairs)
+    return CompiledAggregate((FoldKey("count", pairs), *folds), _skip_rows(_COVARIANCES[call.function]))
 
 
 def _mode(call: AggregateCall) -> CompiledAggregate:
@@ -167,8 +181,15 @@ def _approx_count_distinct(call: AggregateCall) -> CompiledAggregate:
     return CompiledAggregate((FoldKey("levels", cells),), lambda rows, levels: pa.array(levels.estimate()))
 
 
-def _collected(call: AggregateCall) -> CompiledAggregate:
-    steps = UserSteps(Collected(call.function), 1, lambda text: None)
+def _percentile_disc(call: AggregateCall) -> CompiledAggregate:
+    key = FoldKey("discrete_quantile", Argument(call.args), call.fraction)
+    return CompiledAggregate((key,), lambda rows, values: values)
+
+
+def _folded(call: AggregateCall) -> CompiledAggregate:
+    """One that is computed value by value."""
+    made = {"bit": BitFold, "collect": Collected}.get(call.function.split("_")[0], ShapeOfValues)
+    steps = UserSteps(made(call.function), 1, lambda text: None)
     key = FoldKey("folded", Argument(call.args), steps=steps, result=call.type.arrow())
     return CompiledAggregate((key,), lambda rows, values: values)
 
@@ -176,12 +197,14 @@ def _collected(call: AggregateCall) -> CompiledAggregate:
 _HOLISTIC: dict[str, Callable[[AggregateCall], CompiledAggregate]] = {
     "mode": _mode,
     "percentile": _percentile,
+    "percentile_disc": _percentile_disc,
     "approx_percentile": _approx_percentile,
     "approx_count_distinct": _approx_count_distinct,
-    "collect_list": _collected,
-    "collect_list_of_texts": _collected,
-    "collect_set": _collected,
-    "collect_set_of_texts": _collected,
+    **dict.fromkeys(("bit_and", "bit_or", "bit_xor", "skewness", "kurtosis"), _folded),
+    "collect_list": _folded,
+    "collect_list_of_texts": _folded,
+    "collect_set": _folded,
+    "collect_set_of_texts": _folded,
 }
 
 _VARIANCES: dict[str, Callable[..., pa.Array]] = {
@@ -189,6 +212,11 @@ _VARIANCES: dict[str, Callable[..., pa.Array]] = {
     "stddev_pop": partial(finish.finish_variance, sample=False, root=True),
     "variance": partial(finish.finish_variance, sample=True, root=False),
     "var_pop": partial(finish.finish_variance, sample=False, root=False),
+}
+
+_COVARIANCES: dict[str, Callable[..., pa.Array]] = {
+    "covar_samp": partial(finish.finish_covariance, sample=True),
+    "covar_pop": partial(finish.finish_covariance, sample=False),
 }
 
 

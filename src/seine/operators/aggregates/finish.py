@@ -88,6 +88,23 @@ def finish_variance(
     return pa.array(result, mask=count <= int(sample))
 
 
+def finish_covariance(
+    count: IntArray, left: WideSums, right: WideSums, products: WideSums, *, sample: bool
+) -> pa.Array:
+    """Covariance of the sample or the population.
+
+    Law: it is (n sum(x y) - sum(x) sum(y)) / (n (n - sample)), where the numerator is exact.
+    """
+    both = left.size.crossed(right.size).times(left.sign * right.sign)
+    sign, numerator = products.size.times(count * products.sign).minus(both).normal()
+    mantissa, power = numerator.nearest()
+    n = count.astype(np.float64)
+    with np.errstate(over="ignore", under="ignore"):
+        result = np.ldexp(sign * mantissa / np.maximum(n * (n - sample), 1), power - 2 * DOUBLE_UNIT)
+    odd = sum(total.nan + total.up + total.down for total in (left, right))
+    return pa.array(np.where(odd > 0, np.nan, result), mask=count <= int(sample))
+
+
 def _decimals(sign: IntArray, size: Limbs, missing: BoolArray, type_: pa.Decimal128Type) -> pa.Array:
     """Decimals of sign and magnitude, in units of the last digit."""
     low, high, fits = size.to_words()

@@ -87,6 +87,16 @@ class Limbs:
             matrix[2 * i + 1 : i + size + 1] += high
         return Limbs(_carry(matrix), 2 * self.low)
 
+    def crossed(self, other: Limbs) -> Limbs:
+        """The products of normal limbs, number by number."""
+        matrix = np.zeros((len(self.matrix) + len(other.matrix) + 1, self.count), np.int64)
+        wide = other.matrix.view(np.uint64)
+        for i in np.flatnonzero(self.matrix.any(axis=1)):
+            product = self.matrix[i].view(np.uint64) * wide
+            matrix[i : i + len(wide)] += (product & np.uint64(MASK)).view(np.int64)
+            matrix[i + 1 : i + len(wide) + 1] += (product >> np.uint64(BITS)).view(np.int64)
+        return Limbs(_carry(matrix), self.low + other.low)
+
     def divided(self, divisor: IntArray) -> Limbs:
         """The quotient of normal limbs and numbers in [1, 2**31), halves rounded up."""
         by = divisor.astype(np.uint64)

@@ -75,6 +75,16 @@ def split_squares(values: pa.Array) -> Iterator[Piece]:
     yield from _shifted(one, a * a, base + 54)
 
 
+def split_products(left: pa.Array, right: pa.Array) -> Iterator[Piece]:
+    """The limbs of exact products of doubles, half by half; 0 where one is not finite."""
+    (sign, one, power), (other_sign, other, other_power) = _decompose(left), _decompose(right)
+    half = np.uint64(2**27 - 1)
+    (a, b), (c, d) = ((mantissa >> np.uint64(27), mantissa & half) for mantissa in (one, other))
+    base, signs = power + other_power + SQUARE_UNIT, sign * other_sign
+    for product, shift in ((b * d, 0), (a * d, 27), (b * c, 27), (a * c, 54)):
+        yield from _shifted(signs, product, base + shift)
+
+
 def _decompose(values: pa.Array) -> tuple[IntArray, UIntArray, IntArray]:
     """Sign, 53-bit mantissa and exponent of doubles."""
     numbers = values.to_numpy()

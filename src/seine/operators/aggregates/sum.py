@@ -64,8 +64,9 @@ class SumOfDoubles:
     state: tuple[pa.DataType, ...] = (_LISTS, pa.int64(), pa.int64(), pa.int64())
     parts = state
 
-    def __init__(self, split: Callable[[pa.Array], Iterator[Piece]]) -> None:
+    def __init__(self, split: Callable[..., Iterator[Piece]], arguments: int = 1) -> None:
         self._split = split
+        self._arguments = arguments  # the last so many columns are what it is of
 
     def advance(
         self, changes: Changes, stored: KeyedMatches, names: Sequence[str]
@@ -86,12 +87,15 @@ class SumOfDoubles:
     def _amounts(self, changes: Changes) -> Limbs:
         if changes.are_partials:
             return from_lists(changes.values[0])
-        return _weighted(self._split(changes.values[-1]), changes.weights)
+        return _weighted(self._split(*changes.values[-self._arguments :]), changes.weights)
 
     def _odd(self, changes: Changes) -> list[IntArray]:
         if changes.are_partials:
             return [counts.to_numpy() for counts in changes.values[1:]]
-        numbers = changes.values[-1].to_numpy()
+        first, *others = (values.to_numpy() for values in changes.values[-self._arguments :])
+        numbers = np.where(
+            np.logical_and.reduce([np.isfinite(one) for one in others], initial=True), first, np.nan
+        )
         flags = [np.isnan(numbers), np.isposinf(numbers), np.isneginf(numbers)]
         return [flag * changes.weights for flag in flags]
 

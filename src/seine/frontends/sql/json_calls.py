@@ -1,0 +1,138 @@
+"""Structs that exist within expressions: paths into FROM_JSON, and TO_JSON of a struct or an array.
+
+from_json(payload, 'user STRUCT<id: BIGINT>').user.id
+to_json(named_struct('id', id, 'total', price * 2))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from seine.algebra.expressions import Call, Expression, Literal
+from seine.algebra.functions import resolve_call, resolve_cast
+from seine.algebra.functions.casting import implied_cast
+from seine.algebra.types import BIGINT, JSON, STRING, TEXTS, TIMESTAMP, Type
+from seine.frontends.sql.context import Context
+from seine.frontends.sql.dialect import SeineSql
+from seine.frontends.sql.scope import key_of
+from seine.frontends.sql.type_names import cast_type
+
+Bind = Callable[[exp.Expr], Expression]
+_STRUCTS = ("struct", "named_struct")
+_FROM_HINT = "from_json(text, 'a INT, b STRUCT<c: STRING>').b.c, or get_json_object(text, '$.b.c')"
+_TO_HINT = "to_json(named_struct('a', x, 'b', y)), or to_json(struct(x, y))"
+
+
+def is_call(node: exp.Expr, *names: str) -> bool:
+    """Whether a node is a call of one of these functions."""
+    return isinstance(node, exp.Anonymous) and node.name.lower() in names
+
+
+def json_field(node: exp.Expr, bind: Bind, context: Context) -> Expression:
+    """The value at a path into FROM_JSON, read as the type that the schema has there."""
+    names: list[str] = []
+    base = node
+    while isinstance(base, exp.Dot):
+        names.insert(0, base.expression.name)
+        base = base.this
+    if not is_call(base, "from_json"):
+        raise context.error(node, "only from_json(...) has fields", _FROM_HINT)
+    return _value_at(base, names, bind, context)
+
+
+def _value_at(call: exp.Expr, names: list[str], bind: Bind, context: Context) -> Expression:
+    if len(call.expressions) != 2 or not call.expressions[1].is_string:
+        raise context.error(call, "from_json takes a text and a constant schema", _FROM_HINT)
+    text = implied_cast(bind(call.expressions[0]), STRING, "argument 1 of from_json")
+    type_, path = _schema(call.expressions[1], context), []
+    for name in names:
+        fields = {key_of(field.this): field for field in _fields(type_)}
+        if name.lower() not in fields:
+            raise context.error(
+                call, f"the schema has no field {name}", f"fields: {', '.join(fields) or 'none'}"
+            )
+        path.append(fields[name.lower()].this.name)
+        type_ = fields[name.lower()].args["kind"]
+    return _typed_field(text, path, _leaf(type_, call, context))
+
+
+def _schema(node: exp.Expr, context: Context) -> exp.DataType:
+    text = node.name.strip()
+    struct = text if text.upper().startswith(("STRUCT<", "ARRAY<")) else f"STRUCT<{text}>"
+    try:
+        schema = exp.DataType.build(struct, dialect=SeineSql)
+    except (SqlglotError, ValueError):
+        schema = exp.DataType()
+    if not schema.expressions:
+        raise context.error(node, f"'{text}' is no schema", "e.g. 'a INT, b STRUCT<c: STRING>'")
+    return schema
+
+
+def _fields(type_: exp.DataType) -> Iterator[exp.ColumnDef]:
+    return (field for field in type_.expressions if isinstance(field, exp.ColumnDef))
+
+
+def _leaf(type_: exp.DataType, call: exp.Expr, context: Context) -> Type:
+    if type_.this is exp.DataType.Type.STRUCT:
+        raise context.error(call, "from_json gives a struct, and there are none", _FROM_HINT)
+    if type_.this is exp.DataType.Type.ARRAY:
+        if [cast_type(item, context, call) for item in type_.expressions] == [STRING]:
+            return TEXTS
+        raise context.error(call, "an array holds texts", "write ARRAY<STRING>")
+    return cast_type(type_, context, call)
+
+
+def _typed_field(text: Expression, path: list[str], type_: Type) -> Expression:
+    args = (text, *(Literal(name, STRING) for name in path))
+    if not type_.is_temporal:
+        return Call("json_field", args, type_)
+    value = resolve_cast(Call("json_string_field", args, STRING), type_)
+    if type_ != TIMESTAMP:
+        return value
+    seconds = resolve_call("timestamp_seconds", [Call("json_field", args, BIGINT)])
+    return resolve_call("coalesce", [value, seconds])
+
+
+def to_json(node: exp.Expr, bind: Bind, context: Context) -> Expression:
+    """TO_JSON of a struct or of an array of texts."""
+    if len(node.expressions) != 1:
+        raise context.error(node, "to_json takes one struct", _TO_HINT)
+    given = node.expressions[0]
+    if is_call(given, *_STRUCTS):
+        return _object(given, bind, context, STRING)
+    value = bind(given)
+    if value.type != TEXTS:
+        raise context.error(node, f"to_json takes a struct or an array, not {value.type}", _TO_HINT)
+    return Call("array_json", (value,), STRING)
+
+
+def _object(node: exp.Expr, bind: Bind, context: Context, type_: Type = JSON) -> Expression:
+    members = list(_members(node, context))
+    values = [
+        _object(value, bind, context) if is_call(value, *_STRUCTS) else bind(value) for _, value in members
+    ]
+    values = [Call("array_json", (value,), JSON) if value.type == TEXTS else value for value in values]
+    names = [Literal(name, STRING) for name, _ in members]
+    return Call("json_object", (*values, *names), type_)
+
+
+def _members(node: exp.Expr, context: Context) -> Iterator[tuple[str, exp.Expr]]:
+    if is_call(node, "struct"):
+        for number, part in enumerate(node.expressions, 1):
+            named = (
+                part.alias
+                if isinstance(part, exp.Alias)
+                else part.name
+                if isinstance(part, exp.Column)
+                else ""
+            )
+            yield named or f"col{number}", part.unalias()
+        return
+    if len(node.expressions) % 2 or not all(name.is_string for name in node.expressions[::2]):
+        raise context.error(
+            node, "named_struct takes names, which are constants, and values in turns", _TO_HINT
+        )
+    yield from zip((name.name for name in node.expressions[::2]), node.expressions[1::2], strict=True)
