@@ -27,15 +27,6 @@ _MONTHS = {"month": 1, "quarter": 3, "year": 12}
 TIME_UNITS = {**{unit: unit for unit in (*_MICROS, *_MONTHS)}, "dayofyear": "day"}
 
 
-def is_unit(word: str) -> bool:
-    """Whether a word, compared without case, is a unit of time.
-
-    >>> is_unit("Hour"), is_unit("price")
-    (True, False)
-    """
-    return word.lower() in TIME_UNITS
-
-
 def _resolve_add(args: Sequence[Expression]) -> Expression:
     """TIMESTAMPADD(unit, n, timestamp)."""
     unit = constant_word(args[0], TIME_UNITS, "the unit of timestampadd")

@@ -20,7 +20,7 @@ from seine.algebra.expressions import Call
 from seine.algebra.types import JSON, Kind, Type
 from seine.evaluate.kernels.constants import with_constants
 from seine.evaluate.kernels.datum import Datum, Kernel
-from seine.evaluate.kernels.json_paths import MISSING, Members, Number, json_document, json_text
+from seine.evaluate.kernels.json_paths import MISSING, JsonMembers, JsonNumber, json_document, json_text
 from seine.evaluate.kernels.printing import java_double, to_string
 from seine.evaluate.kernels.strings import map_distinct
 from seine.rows.json_values import json_strings
@@ -37,12 +37,12 @@ def _value_at(value: Any, path: Sequence[str], read: Callable[[Any], Any]) -> An
     """What is read at a path of names; of members of one name the last that can be read, or is null."""
     if not path:
         return None if value is None else read(value)
-    if not isinstance(value, Members):
+    if not isinstance(value, JsonMembers):
         return None
     for key, part in reversed(value):
         if key != path[0]:
             continue
-        if part is None or (len(path) > 1 and isinstance(part, Members)):
+        if part is None or (len(path) > 1 and isinstance(part, JsonMembers)):
             return _value_at(part, path[1:], read)
         made = None if len(path) > 1 else read(part)
         if made is not None:
@@ -51,11 +51,11 @@ def _value_at(value: Any, path: Sequence[str], read: Callable[[Any], Any]) -> An
 
 
 def _is_string(value: Any) -> bool:
-    return isinstance(value, str) and not isinstance(value, Number)
+    return isinstance(value, str) and not isinstance(value, JsonNumber)
 
 
 def _integer(value: Any, type_: Type) -> int | None:
-    if not isinstance(value, Number) or not value.is_whole:
+    if not isinstance(value, JsonNumber) or not value.is_whole:
         return None
     number = int(value)
     limit = 2**31 if type_.kind is Kind.INT else 2**63
@@ -63,7 +63,7 @@ def _integer(value: Any, type_: Type) -> int | None:
 
 
 def _double(value: Any, type_: Type) -> float | None:
-    if isinstance(value, Number):
+    if isinstance(value, JsonNumber):
         return float(value.exact)
     return _INFINITE.get(value) if _is_string(value) else None
 
@@ -72,7 +72,7 @@ def _decimal(value: Any, type_: Type) -> Decimal | None:
     if not isinstance(value, str):
         return None
     try:
-        exact = Decimal(value.exact if isinstance(value, Number) else value.strip())
+        exact = Decimal(value.exact if isinstance(value, JsonNumber) else value.strip())
         scaled = _EXACT.quantize(exact, Decimal(1).scaleb(-type_.scale))
     except InvalidOperation:
         return None  # of a text that is no number, or of infinity
@@ -130,7 +130,7 @@ def _read(array: pa.Array, path: Sequence[str], read: Callable[[Any], Any], type
 def _object_keys(text: str | None) -> list[str] | None:
     """JSON_OBJECT_KEYS: NULL for what is not an object."""
     document = MISSING if text is None else json_document(text)
-    return [key for key, _ in document] if isinstance(document, Members) else None
+    return [key for key, _ in document] if isinstance(document, JsonMembers) else None
 
 
 def _printed(array: pa.Array, type_: Type) -> pa.Array:

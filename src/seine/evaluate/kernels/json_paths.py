@@ -32,38 +32,38 @@ _STRINGS = re.compile(r"""\"(?:\\.|[^"\\])*"|'((?:\\.|[^'\\])*)'""", re.DOTALL)
 MISSING = object()
 
 
-class Number(str):
+class JsonNumber(str):
     """The text of a number as it is written, and, of one with a fraction or an exponent, as it was read."""
 
     exact: str
     is_whole: bool
 
     @staticmethod
-    def whole(text: str) -> Number:
+    def whole(text: str) -> JsonNumber:
         """A number without a fraction, which is written as it was read."""
-        number = Number(text)
+        number = JsonNumber(text)
         number.exact, number.is_whole = text, True
         return number
 
     @staticmethod
-    def fraction(text: str) -> Number:
+    def fraction(text: str) -> JsonNumber:
         """A number with a fraction or an exponent, which is written as a double."""
-        number = Number(java_double(float(text)))
+        number = JsonNumber(java_double(float(text)))
         number.exact, number.is_whole = text, False
         return number
 
 
-class Members(tuple[tuple[str, Any], ...]):
+class JsonMembers(tuple[tuple[str, Any], ...]):
     """An object in the order of its text, with names that occur twice."""
 
     __slots__ = ()
 
 
 _DECODER = json.JSONDecoder(
-    parse_int=Number.whole,
-    parse_float=Number.fraction,
+    parse_int=JsonNumber.whole,
+    parse_float=JsonNumber.fraction,
     parse_constant=lambda text: (_ for _ in ()).throw(ValueError(text)),
-    object_pairs_hook=Members,
+    object_pairs_hook=JsonMembers,
     strict=False,
 )
 
@@ -112,9 +112,9 @@ def _requoted(inner: str) -> str:
 
 def json_text(value: Any) -> str:
     """The value as compact JSON."""
-    if isinstance(value, Number):
+    if isinstance(value, JsonNumber):
         return str(value)
-    if isinstance(value, Members):
+    if isinstance(value, JsonMembers):
         return "{" + ",".join(f"{json_text(name)}:{json_text(part)}" for name, part in value) + "}"
     if isinstance(value, list):
         return "[" + ",".join(map(json_text, value)) + "]"
@@ -144,7 +144,7 @@ def _matches(value: Any, steps: Sequence[Step], style: _Style) -> _Written:
             return _together(value, (), style)
         return _Written((json_text(value),), True)
     step, *rest = steps
-    if isinstance(value, Members) and isinstance(step, str):
+    if isinstance(value, JsonMembers) and isinstance(step, str):
         return _of_member(value, step, rest, style)
     if not isinstance(value, list) or isinstance(step, str):
         return _Written()
@@ -160,7 +160,7 @@ def _together(parts: list[Any], steps: Sequence[Step], style: _Style) -> _Writte
     return _Written(tuple(text for one in each for text in one.texts), any(one.is_match for one in each))
 
 
-def _of_member(value: Members, name: str, rest: Sequence[Step], style: _Style) -> _Written:
+def _of_member(value: JsonMembers, name: str, rest: Sequence[Step], style: _Style) -> _Written:
     for key, part in value:
         if key == name and part is not None:
             written = _matches(part, rest, style)
@@ -205,13 +205,13 @@ def _value_at(text: str | None, steps: Sequence[Step]) -> str | None:
 def _walk(value: Any, steps: Sequence[Step]) -> Any:
     """The string that a path without * leads to, which is given without quotes."""
     for step in steps:
-        if isinstance(step, str) and isinstance(value, Members):
+        if isinstance(step, str) and isinstance(value, JsonMembers):
             value = next((part for key, part in value if key == step and part is not None), MISSING)
         elif isinstance(step, int) and isinstance(value, list) and step < len(value):
             value = value[step]
         else:
             return MISSING
-    return value if isinstance(value, str) and not isinstance(value, Number) else MISSING
+    return value if isinstance(value, str) and not isinstance(value, JsonNumber) else MISSING
 
 
 def _get_json_object(_: Call, array: pa.Array, path: str) -> pa.Array:

@@ -15,7 +15,7 @@ from seine.evaluate.kernels.strings import map_distinct
 
 _EXACT = Context(prec=2000, rounding=ROUND_HALF_EVEN)
 _MOST_DIGITS = 340  # behind the point, as in Java
-_LARGEST = 2.0**63 - 1024  # the greatest double within a BIGINT
+_LARGEST_BUCKET = 2.0**63 - 1024  # the greatest double within a BIGINT
 _BITMAP_BITS = 8 * 4096
 
 
@@ -50,7 +50,7 @@ def _width_bucket(call: Call, args: Sequence[Datum]) -> pa.Array:
     up = low < high
     before, behind = np.where(up, value < low, value > low), np.where(up, value >= high, value <= high)
     along = count * np.where(up, value - low, low - value) / np.where(possible, np.abs(high - low), 1.0)
-    along = np.clip(np.where(before | behind | np.isnan(along), 0.0, along), 0, _LARGEST)
+    along = np.clip(np.where(before | behind | np.isnan(along), 0.0, along), 0, _LARGEST_BUCKET)
     bucket = np.where(before, 0, np.where(behind, count + 1, along.astype(np.int64) + 1))
     return build(call.type, bucket, all_valid(args) & possible & ~np.isnan(value), row_count(args))
 

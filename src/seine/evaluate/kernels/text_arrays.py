@@ -77,9 +77,9 @@ def _position(call: Call, args: Sequence[Datum]) -> pa.Array:
     lists = TextLists.of(array)
     codes, wanted = lists.codes(text)
     equal = np.flatnonzero(codes == wanted[lists.parents])[::-1]
-    found = np.zeros(len(array), np.int64)
-    found[lists.parents[equal]] = lists.places[equal] + 1
-    return build(call.type, found, all_valid([array, text]), len(array))
+    positions = np.zeros(len(array), np.int64)
+    positions[lists.parents[equal]] = lists.places[equal] + 1
+    return build(call.type, positions, all_valid([array, text]), len(array))
 
 
 def _item(call: Call, args: Sequence[Datum]) -> pa.Array:

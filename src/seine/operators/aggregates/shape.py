@@ -17,7 +17,7 @@ class ShapeOfValues(FoldedAggregate):
 
     >>> shape = ShapeOfValues("skewness")
     >>> round(shape.finish([-10.0, -20.0, 100.0, 1000.0]), 6)
-    1.113843
+    1.113566
     """
 
     name = "shape"
