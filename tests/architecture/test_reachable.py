@@ -23,7 +23,6 @@ INTERFACE = (
 # module or definition -> why it stays though nothing comes to it
 KEPT = {
     "catalog.catalog_view:CatalogView.nodes_like": "nodes as relations (ARGUS 5.1.5), to be asked with SQL",
-    "algebra.plan_text:print_plan": "plans as text: docs/life_of_a_query.md and tests show them",
     "algebra.document_text": "XSCL plans as text, which reads back as the same plan",
     "algebra.aggregates:unregister": "undoes `register`, for programs and tests that share a process",
     "algebra.user_functions:unregister": "undoes `register`, for programs and tests that share a process",

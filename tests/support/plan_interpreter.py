@@ -148,7 +148,10 @@ def fold(call: AggregateCall, rows: list[Row]) -> Any:
     if call.function == "count_all":
         return len(rows)
     known = [v for v in (value(call.args[0], row) for row in rows) if v is not None]
-    return sum(known) if known else None
+    known = [*{*known}] if call.distinct else known
+    if call.function == "count":
+        return len(known)
+    return {"sum": sum, "max": max}[call.function](known) if known else None
 
 
 def answer(plan: Plan, data: Data) -> Counter[Row]:
@@ -293,6 +296,19 @@ class RandomPlans:
             for _ in range(2)
         ]
         return [Project(Select(source, condition), columns, ("c0", "c1")) for condition in conditions]
+
+    def regrouped(self, depth: int = 2) -> Plan:
+        """Groups of groups, or of distinct rows, whose functions may be functions of rows."""
+        below = self.project(self.plan(depth - 1), 3)
+        count, most = AggregateCall("count_all", (), BIGINT), AggregateCall("max", (col(2),), BIGINT)
+        finer: Plan = Aggregate(below, (col(0), self.number(2)), (count, most), ("k", "l", "n", "m"))
+        calls = [AggregateCall("sum", (col(2),), BIGINT), AggregateCall("max", (col(3),), BIGINT)]
+        if self.random.random() < 0.5:
+            finer, calls = Distinct(self.project(below, 2)), []
+        calls += [AggregateCall("max", (col(1),), BIGINT), AggregateCall("count", (col(1),), BIGINT)]
+        keys = tuple(self.random.sample([col(0), self.number(2)], self.random.randint(0, 2)))
+        chosen = tuple(self.random.sample(calls, self.random.randint(1, 2)))
+        return Aggregate(finer, keys, chosen, tuple(f"g{i}" for i in range(len(keys) + len(chosen))))
 
     def grouped(self, depth: int) -> Plan:
         below = self.plan(depth - 1)

@@ -66,7 +66,6 @@ from seine.network.searches.search_placing import place_search
 from seine.network.searches.search_scopes import SearchScopes
 from seine.network.site.node_memo import NodeMemo
 from seine.network.site.placing import UNPLACED, BlockRows, Placer, port_of
-from seine.operators.group.changelog_node import ChangelogNode
 from seine.operators.match.deliver_node import DeliverNode, deliver_signature
 from seine.operators.step.record_form import Form
 from seine.optimizer.block import Block, Blocks, block_of
@@ -227,7 +226,7 @@ class Builder:
         """The rows of a block, with every end emitted as a retraction."""
         if block.is_plain and isinstance(block.items[0], UnionAll):
             return self._breakers.changelog_of(self._breaker(block.items[0]))
-        return self._breakers.set_operator(ChangelogNode, [self._block(block)])
+        return self._sets.changelog(self._block(block))
 
     def _breaker(self, plan: Plan, alone: bool = True) -> BreakerRows:
         if isinstance(plan, Aggregate | Distinct | SetOperation | Partitioned):

@@ -111,7 +111,9 @@ class Network:
             used = sorted({*claimed_nodes(builder.claims)})
             added, shared = [i for i in used if i >= first], [i for i in used if i < first]
             addition, claims = AddedQuery(tuple(added), tuple(shared), plan, builder.blocks), builder.claims
-            grouped = builder.grouped
+            grouped = [] if replayed else builder.grouped
+            if kin is not None and grouped:
+                kin.enter_delivered(self._site, claims, grouped)
             self._site.end()
         except BaseException as error:  # it may have stopped anywhere
             scopes.undo()
@@ -126,10 +128,8 @@ class Network:
         self.joined[query.name] = builder.joined
         self._touched_queries[query.name] = None
         self._touched_streams.update(dict.fromkeys(scopes.touched))
-        if grouped and not replayed:
+        if grouped:
             self._fresh[query.name] = UnstartedQuery(query, birth_epoch, grouped)
-            if kin is not None:
-                kin.enter_delivered(self._site, claims, grouped)
         return addition
 
     def move(self, query: Query, birth_epoch: int, beside: str) -> bool:

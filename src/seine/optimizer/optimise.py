@@ -9,6 +9,7 @@ from seine.optimizer.estimates import Estimates
 from seine.optimizer.join_orders import order
 from seine.optimizer.rules.drop_constant_keys import drop_constant_keys
 from seine.optimizer.rules.merge_branches import merge_branches
+from seine.optimizer.rules.merge_groups import merge_groups
 from seine.optimizer.rules.merge_projections import merge_projections
 from seine.optimizer.rules.order_joins import order_joins
 from seine.optimizer.rules.prune_columns import prune_columns
@@ -22,6 +23,7 @@ RULES: tuple[Callable[[Plan], Plan], ...] = (
     state_distinct,
     state_equalities,
     push_selections,
+    merge_groups,
     drop_constant_keys,
     simplify_unions,
     merge_branches,
@@ -34,12 +36,15 @@ RULES: tuple[Callable[[Plan], Plan], ...] = (
 )
 
 
-def optimise(plan: Plan, *, estimates: Estimates | None = None) -> Plan:
+def optimise(plan: Plan, *, estimates: Estimates | None = None, final: bool = False) -> Plan:
     """Apply every rule once, in order. The result has the same rows, lives and column names.
 
-    With estimates of the data joins are ordered by what they cost.
+    With estimates of the data joins are ordered by what they cost. If only `final` rows are told, groups of
+    groups stay: a row of the coarser ones begins when those that it is made of are final.
     """
     for rule in RULES:
+        if rule is merge_groups and final:
+            continue
         if rule is order_joins and estimates is not None:
             plan = order_joins(plan, lambda block: order(block, estimates))
         else:

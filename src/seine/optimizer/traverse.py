@@ -15,10 +15,12 @@ from seine.algebra.plan import (
     PartnerLookup,
     Plan,
     Project,
+    Scan,
     Select,
     SetOperation,
     UnionAll,
 )
+from seine.algebra.plan import walk as walk_plan
 from seine.algebra.rank_plan import Rank
 
 
@@ -47,6 +49,11 @@ def rebuild(plan: Plan, change: Callable[[Plan], Plan]) -> Plan:
 def identity(plan: Plan) -> list[Expression]:
     """The columns of a plan as expressions over its own output."""
     return [Column(index, field.type) for index, field in enumerate(plan.schema)]
+
+
+def is_punctuated(plan: Plan) -> bool:
+    """Whether a plan reads a stream with punctuations."""
+    return any(scan.stream.schemes for scan in walk_plan(plan) if isinstance(scan, Scan))
 
 
 LARGEST_SUBSTITUTION = 2_000

@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from seine.algebra.plan import Query
+from seine.network.groups.kin_groups import calls_below
 from seine.network.groups.partial_aggregates import finer_of, tag_of_groups
 from seine.network.groups.vertical_expansion import Place, Regrouping, WantedGrouping
 from seine.network.site.node_memo import NodeMemo
@@ -67,10 +68,13 @@ def _joins_read_the_same(
     site: NodeMemo, regrouping: Regrouping, wanted: WantedGrouping, node: AggregateNode
 ) -> bool:
     """Whether a node that joins read has the very same groups and functions: then it is enough for all."""
-    return node.generation >= 0 and any(
+    if node.generation < 0:
+        return False
+    calls = {*calls_below(site, node)}
+    return any(
         isinstance(other, AggregateNode)
         and other.generation < 0
-        and {*other.calls} == {*node.calls}
+        and {*calls_below(site, other)} == calls
         and replace(node, generation=other.generation).signature(site) == other.signature(site)
         for other, _ in site.family(regrouping.rows(wanted))
     )

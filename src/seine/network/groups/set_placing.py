@@ -15,6 +15,7 @@ from seine.network.groups.lookup_terms import lookup_terms
 from seine.network.groups.pipeline_breakers import BreakerRows, PipelineBreakers
 from seine.network.groups.set_operands import in_canonical_order, with_ordered_columns
 from seine.network.site.placing import BlockRows
+from seine.operators.group.changelog_node import ChangelogNode
 from seine.operators.group.distinct_node import DistinctNode
 from seine.operators.group.except_node import ExceptNode
 
@@ -58,6 +59,11 @@ class SetPlacer:
         """The distinct rows of several branches."""
         (rows,), columns = with_ordered_columns([branches])
         return self._breakers.set_operator(DistinctNode, in_canonical_order(rows)).with_columns(columns)
+
+    def changelog(self, rows: BlockRows) -> BreakerRows:
+        """Rows, with every end emitted as a retraction."""
+        (ordered,), columns = with_ordered_columns([[rows]])
+        return self._breakers.set_operator(ChangelogNode, ordered).with_columns(columns)
 
     def branches(self, plan: Plan, repeats: bool = False) -> list[BlockRows]:
         """The rows of which a set is made, each once; with `repeats`, of which a bag is made."""

@@ -24,6 +24,7 @@ def running_plan(query: Query, birth_epoch: int | None, estimates: Estimates | N
         raise SeineError(message, hint="it can be checked, but not run: split it")
     if isinstance(query.plan, Search):
         return query.plan
-    plan = with_times(query.plan) if query.option("emit") == "final" else query.plan
+    final = query.option("emit") == "final"
+    plan = with_times(query.plan) if final else query.plan
     plan = plan if birth_epoch is None else restrict_to_arrivals(plan, birth_epoch)
-    return plan if star_limit(query) is not None else optimise(plan, estimates=estimates)
+    return plan if star_limit(query) is not None else optimise(plan, estimates=estimates, final=final)

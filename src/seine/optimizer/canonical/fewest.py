@@ -17,6 +17,7 @@ from functools import lru_cache
 from seine.algebra.expressions import Expression
 from seine.algebra.types import Kind
 from seine.optimizer.canonical.atoms import NEVER, Atom, Clause, PredicateSet, atom_key
+from seine.optimizer.canonical.calendar_parts import with_calendar_parts
 from seine.optimizer.canonical.canonicalise import conjoin
 from seine.optimizer.canonical.compare_terms import difference, paired
 from seine.optimizer.canonical.equal_columns import with_equals_stated
@@ -65,7 +66,9 @@ def _closed(conditions: PredicateSet, known: PredicateSet) -> PredicateSet:
     if inferred:
         stated = with_equals_stated(conjoin([stated, inferred]), known)
         stated = with_fixed_values(stated, known)
-    return _told_by_term(conjoin([stated]))
+    by_term = _told_by_term(conjoin([stated]))
+    by_date = with_calendar_parts(by_term, known)
+    return by_term if by_date == by_term else _told_by_term(by_date)
 
 
 def _told_by_term(clauses: PredicateSet) -> PredicateSet:

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from seine.algebra.expressions import Column, Expression, Literal
-from seine.algebra.plan import Aggregate, Plan, Project, Scan, walk
+from seine.algebra.plan import Aggregate, Plan, Project
 from seine.algebra.types import DOUBLE
 from seine.optimizer.block import take_apart
 from seine.optimizer.canonical.atoms import PredicateSet
 from seine.optimizer.canonical.canonicalise import canonicalise
 from seine.optimizer.rules.push_selections import push_selections
-from seine.optimizer.traverse import rebuild
+from seine.optimizer.traverse import is_punctuated, rebuild
 
 
 def drop_constant_keys(plan: Plan) -> Plan:
@@ -28,7 +28,7 @@ def drop_constant_keys(plan: Plan) -> Plan:
 
 
 def _dropped(plan: Plan) -> Plan:
-    if not isinstance(plan, Aggregate) or len(plan.keys) < 2 or _are_punctuated(plan):
+    if not isinstance(plan, Aggregate) or len(plan.keys) < 2 or is_punctuated(plan):
         return plan
     constants = _constants(plan)
     kept = [number for number, constant in enumerate(constants) if constant is None] or [0]
@@ -56,10 +56,6 @@ def _outputs(
             assert constant is not None
             outputs.append(constant)
     return [*outputs, *(Column(place, fields[place].type) for place in range(len(kept), len(fields)))]
-
-
-def _are_punctuated(plan: Plan) -> bool:
-    return any(scan.stream.schemes for scan in walk(plan) if isinstance(scan, Scan))
 
 
 def _constants(plan: Aggregate) -> list[Literal | None]:

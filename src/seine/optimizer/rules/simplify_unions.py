@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import reduce
 from typing import TypeGuard
 
 from seine.algebra.expressions import Column
@@ -16,8 +17,11 @@ from seine.algebra.plan import (
     SetKind,
     SetOperation,
     UnionAll,
+    walk,
 )
-from seine.optimizer.traverse import rebuild
+from seine.algebra.plan_text import print_plan
+from seine.algebra.types import DOUBLE
+from seine.optimizer.traverse import identity, is_punctuated, rebuild
 
 _IGNORE_REPEATS = ("min", "max", "bool_and", "bool_or")  # functions of the set of their values
 
@@ -32,6 +36,8 @@ def simplify_unions(plan: Plan) -> Plan:
     after:  Except(a, b)
     before: Except(Except(a, b), c)
     after:  Except(a, UnionAll(b, c))
+    before: Intersect(Intersect(b, a), a)
+    after:  Intersect(a, b)
     before: Distinct(UnionAll(Except(a, c), Except(b, c)))
     after:  Except(UnionAll(a, b), c)
     before: Aggregate(Distinct(a), calls [max])
@@ -50,7 +56,9 @@ def _simplify(plan: Plan) -> Plan:
             return _distinct(_bag(input))
         case SetOperation(left, right, kind) if kind.is_set:
             sides = _bag(left), _bag(right)
-            return _except(*sides) if kind is SetKind.EXCEPT else SetOperation(*sides, kind)
+            return _except(*sides) if kind is SetKind.EXCEPT else _intersection(*sides, kind)
+        case SetOperation(left, right, SetKind.INTERSECT_ALL as kind):
+            return _intersection(left, right, kind)
         case SetOperation(_, right, kind) if not kind.counts_right:
             return replace(plan, right=_bag(right))
         case Aggregate(input, _, calls) if calls and all(map(_ignores_repeats, calls)):
@@ -80,12 +88,49 @@ def _except(left: Plan, right: Plan) -> Plan:
     return SetOperation(left.left, UnionAll((*_branches(left.right), *_branches(right))))
 
 
+def _intersection(left: Plan, right: Plan, kind: SetKind) -> Plan:
+    """The rows that all operands have, each operand once and in one order, as far as their streams tell.
+
+    Not of streams with punctuations, which free what they are written for, nor of doubles: which of two
+    zeros is shown must not depend on the order.
+    """
+    plan = SetOperation(left, right, kind)
+    if is_punctuated(plan) or any(field.type == DOUBLE for field in plan.schema):
+        return plan
+    operands = {rebuild(one, _unnamed): one for side in plan.inputs for one in _operands(side, kind)}
+    first, *others = [operands[key] for key in sorted(operands, key=_order_of)]
+    if not others and not kind.is_set:
+        return plan
+    joined: Plan = reduce(lambda one, other: SetOperation(one, other, kind), others, first)
+    joined = joined if others else Distinct(joined)
+    if joined.schema == plan.schema:
+        return joined
+    return Project(joined, tuple(identity(joined)), tuple(field.name for field in plan.schema))
+
+
+def _operands(plan: Plan, kind: SetKind) -> tuple[Plan, ...]:
+    """What rows must all be in, nested intersections taken apart."""
+    below = plan
+    while isinstance(below, Project) and below.expressions == tuple(identity(below.input)):
+        below = below.input
+    if isinstance(below, SetOperation) and below.kind is kind:
+        return (*_operands(below.left, kind), *_operands(below.right, kind))
+    return (plan,)
+
+
+def _order_of(plan: Plan) -> tuple[list[str], str]:
+    """An order of plans without names: by the streams that they read first."""
+    return sorted(part.stream.name for part in walk(plan) if isinstance(part, Scan)), print_plan(plan)
+
+
 def _is_same(one: Plan, other: Plan) -> bool:
     """Whether two plans are the same but for what they call their streams."""
     return one == other or rebuild(one, _unnamed) == rebuild(other, _unnamed)
 
 
 def _unnamed(plan: Plan) -> Plan:
+    if isinstance(plan, Project):
+        return replace(plan, names=tuple(map(str, range(len(plan.names)))))
     return Scan(plan.stream, "") if isinstance(plan, Scan) else plan
 
 

@@ -18,6 +18,13 @@ QUERIES = {
     "joined": "SELECT g.k, g.n, b.w FROM (SELECT k, COUNT(*) AS n FROM a GROUP BY k) g JOIN b ON g.k = b.k",
     "delivered": "SELECT k, COUNT(*) AS n FROM a GROUP BY k",
     "filtered": "SELECT k FROM a GROUP BY k HAVING COUNT(*) > 3",
+    "extremes": "SELECT k, MAX(ts) AS last, SUM(v) AS s FROM a GROUP BY k",
+    "joined_extremes": "SELECT g.s, g.last, b.w FROM b JOIN"
+    " (SELECT k, SUM(v) AS s, MAX(ts) AS last FROM a GROUP BY k) g ON g.k = b.k",
+    "fine": "SELECT k, v, SUM(ts) AS s FROM a GROUP BY k, v",
+    "coarse": "SELECT k, SUM(ts) AS s FROM a GROUP BY k",
+    "joined_others": "SELECT g.s, b.w FROM b JOIN"
+    " (SELECT k, v, SUM(ts % 3) AS s FROM a GROUP BY k, v) g ON g.k = b.k",
     "elsewhere": "SELECT k, COUNT(*) AS n FROM a WHERE v > 7 GROUP BY k",
 }
 
@@ -44,6 +51,19 @@ def test_one_aggregate_serves_a_join_and_who_delivers_it(order: tuple[str, ...])
     for name in order:
         network.remove(name)
     assert not network.nodes
+
+
+def test_the_order_of_functions_makes_no_other_groups() -> None:
+    for names in (("extremes", "joined_extremes"), ("joined_extremes", "extremes")):
+        users = _aggregates(_network(names))
+        assert [*users.values()] == [["extremes", "joined_extremes"]]
+
+
+@pytest.mark.parametrize("order", [*permutations(("fine", "coarse", "joined_others"))], ids=str)
+def test_groups_stay_that_a_join_reads_other_functions_of(order: tuple[str, ...]) -> None:
+    network = _network(order)
+    assert sum(isinstance(node, AggregateNode) for node in network.nodes.values()) == 3
+    assert sum(node.kind == "regroup" for node in network.nodes.values()) == 1
 
 
 def test_other_rows_are_other_groups() -> None:

@@ -17,6 +17,7 @@ from seine.algebra.plan import Distinct, Plan, Project, Query, UnionAll
 from seine.errors import SeineError
 from seine.graph.parameter_table import ParameterTable
 from seine.graph.snapshot import NetworkChange, Snapshot
+from seine.network.groups.kin_groups import KinGroups
 from seine.network.network import Network
 from seine.network.network_record import NetworkRecord
 from seine.network.plan.strategy import CONFIGURATIONS
@@ -95,6 +96,23 @@ def test_a_query_that_fails_anywhere_leaves_no_trace(seed: int) -> None:
             continue
         break
     assert fails > 5
+
+
+def test_a_fault_after_all_is_placed_leaves_no_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A live network notes last which groups a query delivers."""
+
+    def fail(*_: object) -> None:
+        raise Fault
+
+    network, plan = Network(live=True), Distinct(Project(SOURCES[0], (col(0),), ("k",)))
+    network.add(Query("one", plan))
+    before = ground(network)
+    with monkeypatch.context() as patched:
+        patched.setattr(KinGroups, "enter_delivered", fail)
+        with pytest.raises(Fault):
+            network.add(Query("more", plan))
+    assert ground(network) == before
+    network.add(Query("more", plan))
     network.remove("more")
     assert ground(network) == before
 
