@@ -29,6 +29,7 @@ OF_A_PACKAGE = {
     "safety/test_theorem.py": "the theorems, by brute force",
     "service/http/test_connections.py": "slow clients, many clients, long polls, what is no HTTP",
     "service/http/test_requests.py": "what the HTTP interface answers and refuses",
+    "service/test_altered_streams.py": "streams that get a column while a service runs",
     "service/test_documents_served.py": "subscriptions of documents in a service",
     "service/test_history_kill.py": "a service that is killed while a query is given its history",
     "service/test_kept_results.py": "a service that keeps results for a while, and readers that were away",

@@ -53,6 +53,11 @@ class CatalogChange(CatalogView):
             )
             self._add_schemes(key, stream)
 
+    def add_columns(self, before: StreamDef, after: StreamDef) -> None:
+        """Record the columns that a stream has behind those that it had before."""
+        key = ids_by_key(self._connection, t.input_, [after.name])[name_key(after.name)]
+        self._add_fields(key, after.declared, len(before.declared))
+
     def add_relation(self, relation: RelationDef) -> None:
         """Declare a relation; refused if the name is taken by a stream or relation."""
         with refusing(self._connection, _taken("stream or relation", relation.name), _OTHER_NAME):
@@ -202,12 +207,16 @@ class CatalogChange(CatalogView):
             source_format=source.format if source else None,
             source_options=options_text(source) if source else None,
         )
+        self._add_fields(key, fields)
+        return key
+
+    def _add_fields(self, key: int, fields: Sequence[Field], known: int = 0) -> None:
+        """The columns of an input behind those that are known."""
         columns = [
             {"input_id": key, "position": position, "name": storable(field.name), "type": str(field.type)}
             for position, field in enumerate(fields)
         ]
-        insert_rows(self._connection, t.column, columns)
-        return key
+        insert_rows(self._connection, t.column, columns[known:])
 
     def _add_schemes(self, key: int, stream: StreamDef) -> None:
         numbered = list(enumerate(stream.schemes))

@@ -56,8 +56,8 @@ class ColumnWords(Protocol):
         """What stands side by side in a row of a node, numbered if there are several."""
         ...
 
-    def stream_part(self, stream: str, width: int) -> RowPart:
-        """A tuple of a stream."""
+    def stream_part(self, stream: str, width: int, columns: int = 0) -> RowPart:
+        """A tuple of a stream, with all its columns or the first so many."""
         ...
 
     def relation_part(self, relation: str, width: int) -> RowPart:

@@ -121,6 +121,10 @@ class Admission:
             for index, scheme in enumerate(stream.schemes)
         ]
 
+    def alter(self, stream: StreamDef) -> None:
+        """Judge tuples with a column more, in which no scheme is."""
+        self.stream, self.layout = stream, RecordLayout.of(stream)
+
     @property
     def watermark(self) -> int:
         """No later tuple has a timestamp below it; NEVER before any tuple."""

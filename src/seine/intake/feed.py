@@ -73,6 +73,7 @@ class StreamFeed:
         self._lost = state.lost
         self._heard = state.heard or int(surroundings.wall() * 1_000_000)
         self._idle_since: float | None = None
+        self._surroundings = surroundings
         self._source = self._open_source(surroundings, refuse)
         self._buffer: list[_Chunk] = []
         self.last_state = self.state()  # as of the last call of `state`
@@ -83,6 +84,16 @@ class StreamFeed:
     def _open_source(self, surroundings: Surroundings, refuse: bool) -> StreamSource:
         layout = self.admission.layout
         return GuardedSource(self.stream, layout, self._position, surroundings, refuse=refuse)
+
+    def alter(self, stream: StreamDef) -> None:
+        """Go on with a column more, from the line after the last that was admitted."""
+        self.stream = stream
+        self.admission.alter(stream)
+        self._buffer = []
+        self._source.close()
+        lost = self._source.lost
+        self._source = self._open_source(self._surroundings, refuse=False)
+        self._source.lost = [*lost, *self._source.lost]
 
     def fill(self, lines: int, size: int, wall: int = 0) -> None:
         """Read ahead until the buffer has so many lines or bytes, or the source has no more now.

@@ -85,6 +85,7 @@ class Intake:
         self._holding = HoldingLog()
         self._coming: list[StreamFeed] = []
         self._leaving: set[str] = set()
+        self._altering: dict[str, StreamDef] = {}
         self._rows = batch_rows or DEFAULT_BATCH_ROWS
         self._network = network
         journal.recover()
@@ -145,15 +146,26 @@ class Intake:
             if feed.stream.name in removed:
                 feed.close()
         self._coming = [feed for feed in self._coming if feed.stream.name not in removed] + coming
+        self._altering = {name: one for name, one in self._altering.items() if name not in removed}
         self._leaving |= removed
 
+    def alter(self, streams: Iterable[StreamDef]) -> None:
+        """Read streams with columns more as of the next entry, or when their sources can be asked again.
+
+        The caller holds `turn`. What was admitted before has no such columns, whichever entry it is in.
+        """
+        self._altering |= {stream.name: stream for stream in streams}
+
     def _exchange(self) -> None:
-        """Apply what `change` requested; the caller holds `turn`."""
+        """Apply what `change` and `alter` requested; the caller holds `turn`."""
         for feed in self._feeds:
             if feed.stream.name in self._leaving:
                 self._threads.close_feed(feed)
         self._feeds = [feed for feed in self._feeds if feed.stream.name not in self._leaving] + self._coming
         self._coming, self._leaving = [], set()
+        for feed in self._feeds:
+            if feed.stream.name in self._altering and self._threads.at_rest(feed):
+                feed.alter(self._altering.pop(feed.stream.name))
 
     @property
     def paced(self) -> bool:

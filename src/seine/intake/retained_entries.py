@@ -147,7 +147,7 @@ class RetainedEntries:
                     break
             else:
                 next_ = until
-        whole = {name: pa.concat_batches(parts) for name, parts in rows.items() if parts}
+        whole = {name: _concatenated(parts) for name, parts in rows.items() if parts}
         return HistoryPiece(whole, min(next_, until), clock)
 
     def _from(
@@ -265,6 +265,16 @@ class RetainedEntries:
 
     def _path(self, segment: RetainedSegment) -> str:
         return os.path.join(self._folder, f"{segment.first:012d}-{segment.last:012d}")
+
+
+def _concatenated(parts: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    """Rows of a stream; those from before a column was added have NULL in it."""
+    schema = parts[-1].schema
+    if all(part.schema == schema for part in parts):
+        return pa.concat_batches(parts)
+    tables = [pa.Table.from_batches([part]) for part in parts]
+    whole = pa.concat_tables(tables, promote_options="default").select(schema.names).combine_chunks()
+    return pa.RecordBatch.from_arrays([column.combine_chunks() for column in whole.columns], schema=schema)
 
 
 def _before_first(entry: Entry) -> Mapping[str, int]:

@@ -105,7 +105,7 @@ class Weights:
     def __init__(self, network: Network, version: Version, entry: Entry) -> None:
         self.network, self.version, self.entry = network, version, entry
         self._known: dict[tuple[str | None, int], int] = {}
-        self._rows_of: dict[str, pa.RecordBatch] = {}  # by stream
+        self._rows_of: dict[int, pa.RecordBatch] = {}  # by source
         self._claims: dict[int, dict[str, list[int]]] = {}  # by table: the rows that each query claims
 
     def of(self, query: str | None, node_id: int) -> int:
@@ -146,10 +146,10 @@ class Weights:
         return rows.num_rows if mask is None else int(mask.sum())
 
     def _rows(self, batch: pa.RecordBatch, source: SourceNode) -> pa.RecordBatch:
-        if source.stream not in self._rows_of:
+        if source.id not in self._rows_of:
             stream = self.version.streams[source.stream]
-            self._rows_of[source.stream] = source_delta(stream, batch, source, self.entry.epoch).plus
-        return self._rows_of[source.stream]
+            self._rows_of[source.id] = source_delta(stream, batch, source, self.entry.epoch).plus
+        return self._rows_of[source.id]
 
     def _claimed(self, table_id: int, query: str | None) -> ParameterTable:
         """The rows of a table that a query claims; all of it without one."""

@@ -73,15 +73,17 @@ def _drop(change: CatalogChange, edit: Edit, before: ServiceView, after: Service
     for edge in before.declared.edges:
         if edge not in after.declared.edges:
             change.drop_edge(edge)
-    for name in _new(after.declared.streams, before.declared.streams):
+    for name in edit.streams(before)[1]:
         change.drop_stream(name)
     for name in _new(after.declared.relations, before.declared.relations):
         change.drop_relation(name)
 
 
 def _add(change: CatalogChange, edit: Edit, before: ServiceView, after: ServiceView) -> None:
-    for name in _new(before.declared.streams, after.declared.streams):
-        change.add_stream(after.declared.streams[name])
+    for stream in edit.streams(before)[0]:
+        change.add_stream(stream)
+    for name in sorted(edit.altered):
+        change.add_columns(before.declared.streams[name], after.declared.streams[name])
     for name in _new(before.declared.relations, after.declared.relations):
         change.add_relation(after.declared.relations[name])
     for edge in after.declared.edges:

@@ -32,6 +32,7 @@ class Edit:
     resume: frozenset[str] = frozenset()
     fail: Mapping[str, Failure] = field(default_factory=dict)
     positions: Mapping[str, Position] = field(default_factory=dict)
+    altered: frozenset[str] = frozenset()  # streams that get a column more, and go on
     by: str | None = None  # who asked for it
 
     def owner(self, view: ServiceView, key: str) -> str | None:
@@ -110,8 +111,10 @@ class Edit:
     def streams(self, view: ServiceView) -> tuple[list[StreamDef], list[str]]:
         """The streams that join and the names of those that leave; one may do both."""
         before, after = view.declared.streams, self.declared.streams
-        joining = [stream for name, stream in after.items() if before.get(name) is not stream]
-        return joining, [name for name, stream in before.items() if after.get(name) is not stream]
+        coming = [name for name, stream in after.items() if before.get(name) is not stream]
+        leaving = [name for name, stream in before.items() if after.get(name) is not stream]
+        joining = [after[name] for name in coming if name not in self.altered]
+        return joining, [name for name in leaving if name not in self.altered]
 
     def moves_spark_streams(self, view: ServiceView) -> bool:
         """Whether streams that Spark reads come or go."""
@@ -127,6 +130,7 @@ def edit_of_script(script: Script) -> Edit:
         come={key: queries[key] for key in script.positions},
         go=frozenset(script.dropped),
         positions=script.positions,
+        altered=script.altered,
     )
 
 

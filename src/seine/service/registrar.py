@@ -350,7 +350,8 @@ class Registrar:
             raise TooDeepError(self.network.depth)
         relations, dead = edited.relations_in_use(reads)
         change = self.network.take_change()
-        if change is None and edit.moves_spark_streams(view):  # tasks read its definition in the version
+        redefines = edit.moves_spark_streams(view) or bool(edit.altered)
+        if change is None and redefines:  # tasks read the definitions of streams in the version
             change = self.network.renew()
         after = replace(
             view,
@@ -394,6 +395,7 @@ class Registrar:
         self._settled.begin(begun.values(), after.nodes)
         self._publisher.publish_view(after)
         self._intake.change(feeds, leaving)
+        self._intake.alter([edit.declared.streams[name] for name in sorted(edit.altered)])
         limits = {query.name: limit_of(query) for query in begin.values()}
         self._sink.roster.announce(positions.entry, [query.name for query in cease.values()], limits)
         dropped = [view.registered[key].query.name for key in sorted(edit.go)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from seine.algebra.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, XML, Field, Kind, Type
 from seine.frontends.text.cursor import Cursor, Name
 from seine.frontends.text.lexer import TokenKind
@@ -31,18 +33,22 @@ def read_columns(cursor: Cursor) -> tuple[Field, ...]:
     """Parse (name TYPE, ...); refuses duplicate and reserved names."""
     seen: set[str] = set()
 
-    def read_column() -> Field:
-        name = cursor.expect_name("a column name")
-        if name.key.lower() in seen:
-            raise cursor.error(f"column {name.written} is declared twice", at=name)
-        if name.key.lower() in _RESERVED_COLUMNS:
-            raise cursor.error(
-                f"{name.written} marks a kind of line, so no column can have this name", at=name
-            )
-        seen.add(name.key.lower())
-        return Field(name.key, read_type(cursor))
+    def read_next() -> Field:
+        column = read_column(cursor, seen)
+        seen.add(column.name.lower())
+        return column
 
-    return tuple(cursor.comma_separated(read_column))
+    return tuple(cursor.comma_separated(read_next))
+
+
+def read_column(cursor: Cursor, others: Collection[str]) -> Field:
+    """Parse name TYPE; refuses a reserved name, and that of another column, which are in lower case."""
+    name = cursor.expect_name("a column name")
+    if name.key.lower() in others:
+        raise cursor.error(f"column {name.written} is declared twice", at=name)
+    if name.key.lower() in _RESERVED_COLUMNS:
+        raise cursor.error(f"{name.written} marks a kind of line, so no column can have this name", at=name)
+    return Field(name.key, read_type(cursor))
 
 
 def read_type(cursor: Cursor) -> Type:

@@ -11,9 +11,11 @@ from typing import Any
 
 from seine.algebra.plan import Query, tables_needed
 from seine.algebra.schema_graphs import SchemaGraphs
+from seine.algebra.search_plan import Search
 from seine.algebra.view_definition import ViewDef
 from seine.errors import Position, ScriptError, TakenError
 from seine.frontends.keyword.searched_graph import SearchedGraphs
+from seine.frontends.script.alter_stream import read_added_column
 from seine.frontends.script.bind_sink_key import bind_sink_key
 from seine.frontends.script.create_join import read_edge, same_edge
 from seine.frontends.script.create_query import Registration, read_query
@@ -64,11 +66,12 @@ class _StatementReader:
         self.folder = folder
         self.pushed = pushed
         self.replace = replace
-        self.known = known.queries
+        self.known, self.known_streams = known.queries, known.streams
         self.declared = known.copy()
         self.registered: dict[str, Registration] = {}  # of this script
         self.dropped: dict[str, Query] = {}
         self.new_sinks: dict[str, Position] = {}
+        self.altered: set[str] = set()  # known streams that have another column
         self._forget_tables()
 
     def read(self) -> Script:
@@ -84,7 +87,7 @@ class _StatementReader:
                 raise ScriptError(message, hint="leave this query out", where=registration.position)
         self._bind_sinks()
         positions = {key: one.position for key, one in self.registered.items() if one.query is not None}
-        return Script(self.declared, positions, self.dropped)
+        return Script(self.declared, positions, self.dropped, frozenset(self.altered))
 
     def _bind_searches(self) -> None:
         """Give each SEARCH of this script its plan, over what is declared at its end."""
@@ -110,8 +113,11 @@ class _StatementReader:
             self._read_create()
         elif self.cursor.accept("DROP"):
             self._read_drop()
+        elif self.cursor.accept("ALTER"):
+            self.cursor.expect("STREAM")
+            self._alter_stream()
         else:
-            raise self.cursor.unexpected("CREATE or DROP", ["CREATE", "DROP"])
+            raise self.cursor.unexpected("CREATE, DROP or ALTER", ["CREATE", "DROP", "ALTER"])
 
     def _read_create(self) -> None:
         cursor = self.cursor
@@ -208,6 +214,19 @@ class _StatementReader:
             raise self.cursor.error("this join exists already", "leave it out", at=start)
         self.declared.edges.append(edge)
 
+    def _alter_stream(self) -> None:
+        """Add a column; a search that runs is over the columns that it began with, so it refuses that."""
+        name = self._existing("stream", self.declared.streams)
+        for query in self.declared.queries.values():
+            if isinstance(query.plan, Search) and name.key in tables_needed(query):
+                message = f"no column can be added to stream {name.written}: query {query.name} searches it"
+                raise self.cursor.error(message, f"DROP QUERY {query.name} first", at=name, kind=TakenError)
+        before = self.declared.streams[name.key]
+        self.declared.streams[name.key] = read_added_column(self.cursor, name, before)
+        if before is self.known_streams.get(name.key):
+            self.altered.add(name.key)
+        self._forget_tables()
+
     def _create_sink(self) -> None:
         name = self.cursor.expect_name("the name of the sink")
         key = name.key.lower()
@@ -276,6 +295,7 @@ class _StatementReader:
             raise self.cursor.error(message, "DROP JOIN first", at=name, kind=TakenError)
         self.tables.pop(name.key.lower())
         del tables[name.key]
+        self.altered.discard(name.key)
         self._forget_tables()
 
     def _drop_join(self) -> None:

@@ -65,12 +65,14 @@ class Declarations:
 class Script:
     """A parsed script: all declarations, the positions of the queries that it creates, and those it drops.
 
-    A known query that it replaces is both in `positions` and in `dropped`.
+    A known query that it replaces is both in `positions` and in `dropped`. The known streams that are
+    `altered` have columns more, and are the same streams.
     """
 
     declarations: Declarations
     positions: dict[str, Position]
     dropped: dict[str, Query] = field(default_factory=dict)
+    altered: frozenset[str] = frozenset()
 
     @property
     def queries(self) -> Iterator[tuple[Query, Position]]:

@@ -11,7 +11,7 @@ from seine.graph.node import Node
 from seine.network.site.placing import Placer, port_of
 from seine.operators.documents.publish_node import publish_signature
 from seine.operators.stream.resolve_node import ResolveNode
-from seine.operators.stream.source_node import SourceNode, stream_signature
+from seine.operators.stream.source_node import SourceNode, source_signature
 
 
 def streams_of(plan: Plan) -> dict[str, StreamDef]:
@@ -24,10 +24,11 @@ def place_stream(placer: Placer, stream: StreamDef) -> Node:
     if is_published(stream):
         return _place_published(placer, stream)
     hold = (stream.name,) if stream.retractable else ()
-    source = _standing(placer, SourceNode.kind, stream)
+    columns = len(stream.fields) - (stream.arrival is not None)
+    source = _standing(placer, stream, columns)
     if source is None:
         common = placer.common(stream.types, (stream.name,), hold, 0, 0, owner="")
-        source = _placed(placer, SourceNode(ports=(), stream=stream.name, **common))
+        source = _placed(placer, SourceNode(ports=(), stream=stream.name, columns=columns, **common))
     if not stream.retractable:
         return source
     # Neither its time nor its arrival makes a tuple another one.
@@ -59,9 +60,9 @@ def _place_published(placer: Placer, stream: StreamDef) -> Node:
     return node
 
 
-def _standing(placer: Placer, kind: str, stream: StreamDef) -> Node | None:
-    """The node of a stream that is there already, claimed."""
-    node = placer.site.find(stream_signature(kind, stream.name))
+def _standing(placer: Placer, stream: StreamDef, columns: int) -> Node | None:
+    """The source of a stream that is there already, claimed."""
+    node = placer.site.find(source_signature(stream.name, columns))
     if node is not None:
         placer.claim_node(node.id)
     return node

@@ -75,9 +75,9 @@ class ColumnNames:
             first += len(part.names)
         return positions
 
-    def stream_part(self, stream: str, width: int) -> RowPart:
-        """A tuple of a stream."""
-        names = _declared(self.streams.get(stream), width)
+    def stream_part(self, stream: str, width: int, columns: int = 0) -> RowPart:
+        """A tuple of a stream, with all its columns or the first so many."""
+        names = _declared(self.streams.get(stream), width, columns)
         return RowPart(column_name(stream), names, dated=self.network.live)
 
     def relation_part(self, relation: str, width: int) -> RowPart:
@@ -98,10 +98,10 @@ class ColumnNames:
         return [words.word(expression, names).text for expression in expressions]
 
 
-def _declared(definition: StreamDef | RelationDef | None, width: int) -> tuple[str, ...]:
+def _declared(definition: StreamDef | RelationDef | None, width: int, columns: int = 0) -> tuple[str, ...]:
     if definition is None:
         return tuple(SqlText(f"c{index}") for index in range(width))
-    names = [column_name(column.name) for column in definition.fields]
+    names = [column_name(column.name) for column in definition.fields[: columns or None]]
     return tuple(map(SqlText, [*names, *[ARRIVAL] * (width - len(names))]))
 
 

@@ -12,7 +12,6 @@ from seine.graph.node_words import ColumnWords, NodeWords, RowPart
 from seine.graph.standing_nodes import NodesView, Signature
 from seine.operators.step.working_nodes import HostFlow, StatefulNode
 from seine.operators.stream.resolve import ResolveOperator
-from seine.operators.stream.source_node import stream_signature
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,7 @@ class ResolveNode(StatefulNode):
         return ResolveOperator(self)
 
     def signature(self, standing: NodesView) -> Signature:
-        shared = stream_signature(self.kind, self.stream)
+        shared = (self.kind, self.stream)
         return (*shared, self.owner) if self.owner else shared
 
     def describe(self, words: NodeWords) -> str:

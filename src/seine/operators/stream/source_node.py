@@ -25,16 +25,22 @@ class SourceNode(Node):
     is_metered = False
     tint = "#2f7ed8"
     stream: str
+    columns: int = 0  # of the stream, which may have been given more since; 0: all
 
     def signature(self, standing: NodesView) -> Signature:
-        return stream_signature(self.kind, self.stream)
+        return source_signature(self.stream, self.columns)
 
     def describe(self, words: NodeWords) -> str:
-        return f"stream {column_name(self.stream)}"
+        stream = words.streams.get(self.stream)
+        text = f"stream {column_name(self.stream)}"
+        if stream is None or self.columns in (0, len(stream.fields)):
+            return text
+        return f"{text}, its first {self.columns} columns"
 
     def row_parts(self, words: ColumnWords) -> tuple[RowPart, ...]:
-        return (words.stream_part(self.stream, len(self.types)),)
+        return (words.stream_part(self.stream, len(self.types), self.columns),)
 
 
-def stream_signature(kind: str, stream: str) -> Signature:
-    return (kind, stream)
+def source_signature(stream: str, columns: int) -> Signature:
+    """What a source is known by: a stream that was given a column is another source to later queries."""
+    return (SourceNode.kind, stream, columns)

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from seine.algebra.arrays import IntArray
 from seine.algebra.definitions import StreamDef
+from seine.algebra.types import Type
 from seine.intake.punctuations import limits_of
 from seine.operators.stream.punctuations_node import PunctuationsNode
 from seine.operators.stream.source_node import SourceNode
@@ -22,9 +23,11 @@ def source_delta(
     """Give tuples their lifetimes [ts, ts + window); negative tuples have an instant, and are resolved later.
 
     In a live network the last column is their arrival, the epoch of the entry. They are numbered if
-    an operator wants to know in which order they arrived.
+    an operator wants to know in which order they arrived. Rows from before a column was added have NULL.
     """
-    columns = [batch.column(name) for name in data_names(len(stream.fields))]
+    types = stream.types[: node.columns or len(stream.fields)]
+    wanted = zip(data_names(len(types)), types, strict=True)
+    columns = [_column_or_nulls(batch, name, type_) for name, type_ in wanted]
     if len(node.types) > len(columns):
         columns.append(pa.array(np.full(batch.num_rows, epoch)))
     names = data_names(len(columns))
@@ -42,6 +45,11 @@ def source_delta(
     )
     positive = batch.column("_o").to_numpy() > 0
     return Delta(plus.filter(pa.array(positive)), minus.filter(pa.array(~positive)))
+
+
+def _column_or_nulls(batch: pa.RecordBatch, name: str, type_: Type) -> pa.Array:
+    """A column of a batch; NULLs if the batch is from before the column was added."""
+    return batch.column(name) if name in batch.schema.names else pa.nulls(batch.num_rows, type_.arrow())
 
 
 def punctuation_delta(stream: StreamDef, batch: pa.RecordBatch, node: PunctuationsNode) -> Delta:

@@ -52,7 +52,7 @@ class Dataflow:
         self.buckets = buckets
         self.relations = relations
         self.budget = budget
-        self.sources = {node.stream: node for node in self.nodes.values() if isinstance(node, SourceNode)}
+        self.sources: dict[str, list[SourceNode]] = defaultdict(list)  # several after ALTER STREAM
         self.punctuations: dict[str, list[PunctuationsNode]] = defaultdict(list)
         self._following: dict[int, list[tuple[Node, int]]] = defaultdict(list)
         self._regrouping: dict[int, list[tuple[Node, int]]] = defaultdict(list)
@@ -64,6 +64,8 @@ class Dataflow:
             for port in node.receiving:
                 following = self._regrouping if node.reads_parts else self._following
                 following[node.ports[port].node].append((node, port))
+            if isinstance(node, SourceNode):
+                self.sources[node.stream].append(node)
             if isinstance(node, PunctuationsNode):
                 self.punctuations[node.stream].append(node)
             if node.stateful:

@@ -183,8 +183,7 @@ def _push(
     here: CompiledVersion, stream: StreamDef, entry: Entry, admitted: Admitted, emission: Emission
 ) -> None:
     """Push what was let in to all that follows the stream's source and its punctuations."""
-    source = here.flow.sources.get(stream.name)
-    if source is not None and admitted.rows.num_rows:
+    for source in here.flow.sources.get(stream.name, ()) if admitted.rows.num_rows else ():
         numbered = source.id in here.flow.numbered
         delta = source_delta(stream, admitted.rows, source, entry.epoch, numbered)
         here.flow.push(source.id, delta, emission)

@@ -85,13 +85,14 @@ def _read_slice(deployment: Deployment, entry: Entry, slice_: Slice) -> list[Row
 
 def _push_slice(here: CompiledVersion, entry: Entry, slice_: Slice, name: str, emission: Emission) -> None:
     """Push rows of a stream to all that follow its source; rows of the past, to those they are for alone."""
-    source = here.flow.sources.get(name)
     batch = entry.batch(name) if slice_.replay is None else entry.replayed(slice_.replay, name)
-    if source is not None and batch is not None:
-        rows = batch.slice(slice_.start, slice_.length)
+    if batch is None:
+        return
+    rows = batch.slice(slice_.start, slice_.length)
+    receivers = None if slice_.replay is None else {*entry.replays[slice_.replay].receivers}
+    for source in here.flow.sources.get(name, ()):
         stream, numbered = here.version.streams[name], source.id in here.flow.numbered
         delta = source_delta(stream, rows, source, entry.epoch, numbered)
-        receivers = None if slice_.replay is None else {*entry.replays[slice_.replay].receivers}
         here.flow.push(
             source.id, delta, emission, None if receivers is None else lambda to: to.id in receivers
         )

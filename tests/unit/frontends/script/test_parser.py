@@ -168,7 +168,7 @@ def test_a_script_builds_on_what_is_known():
 
 REFUSED = [
     ("CREATE TABLE s (a INT);", 8, "expected STREAM"),
-    ("SELECT 1;", 1, "expected CREATE or DROP"),
+    ("SELECT 1;", 1, "expected CREATE, DROP or ALTER"),
     ("CREATE STREAM s (a INTT, ts BIGINT) TIMESTAMP BY ts FROM 's';", 20, "expected a type"),
     ("CREATE STREAM s (a INT, A INT, ts BIGINT) TIMESTAMP BY ts FROM 's';", 25, "twice"),
     ("CREATE STREAM s (a INT) FROM 's';", 15, "no event time"),
