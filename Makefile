@@ -2,7 +2,7 @@
 # make demo        the main demonstration, end to end
 # make test        every test        make lint    style and types        make bench    the benchmarks
 # make chaos       a service among bad neighbours, for ten minutes; SEED=7 repeats what seed 7 did
-# make kills       pipelines that are killed a hundred times; make test has ten
+# make kills       from topics to topics and tables, killed a hundred times (make test: ten); a cluster; spark-submit
 # make conformance the conformance kit beside the repository, plainly and in small batches
 # make lock        resolve requirements.lock anew from pyproject.toml
 

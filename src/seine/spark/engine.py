@@ -172,6 +172,7 @@ class Engine:
     ) -> Running:
         """Start the pipeline; records go to the callback, as JSON Lines to a file, or to `results()`.
 
+        Sinks get them besides, and the run ends when these have everything; `${NAME}` is in the environment.
         With `available_now`, what the DataFrames have now is processed and the run ends. After a
         crash a callback may get the records of one micro-batch again; the others never do.
         """
