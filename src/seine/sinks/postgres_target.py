@@ -29,6 +29,7 @@ from seine.sinks.record_piece import RecordPiece
 from seine.sinks.sink_progress import SinkProgress
 from seine.sinks.sink_target import SinkTarget
 
+_CREATING = 60674836  # a lock of ours: two that create the same table at once would fail
 _READ = "SELECT position FROM seine_sink_position WHERE sink = %s FOR UPDATE"
 _SET = "UPDATE seine_sink_position SET position = %s WHERE sink = %s"
 _BEGIN = "INSERT INTO seine_sink_position (sink, position) VALUES (%s, %s)"
@@ -57,6 +58,7 @@ class PostgresTarget(SinkTarget):
         with self._one_line_errors():
             self._connection = psycopg.connect(address, **connection_arguments(given), **password)
         with self._transaction() as connection:
+            connection.execute("SELECT pg_advisory_xact_lock(%s)", [_CREATING])
             tables.create_table(connection, self._table, self._columns, self._key)
             tables.create_positions(connection)
             if self._position(connection) is None:

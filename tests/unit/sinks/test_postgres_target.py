@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -65,6 +67,20 @@ def test_upserts_are_those_of_the_changelog_through_sigkill(server: str, tmp_pat
     assert rows(server, "SELECT n, text FROM kept ORDER BY n") == sorted(results.rows.items())
     assert len(results.rows) > 2 and results.count > 40
     assert kills == 6
+
+
+def test_sinks_that_begin_together_do_not_stand_in_each_others_way(server: str) -> None:
+    with psycopg.connect(server) as connection:
+        connection.execute("DROP TABLE IF EXISTS seine_sink_position, together")
+    others = [stored_sink(server, start=n, options=(("table", "together"),)) for n in range(8)]
+    sinks = [replace(sink, identity=f"{n}-{sink.identity}") for n, sink in enumerate(others)]
+    targets = [PostgresTarget(sink, query_definitions(), OptionSecrets()) for sink in sinks]
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(lambda target: target.begin(SinkProgress(0)), targets))
+    for target in targets:
+        target.close()
+
+    assert rows(server, "SELECT count(*) FROM seine_sink_position") == [(8,)]
 
 
 def test_a_position_that_is_gone_is_not_guessed_at(server: str) -> None:
