@@ -53,7 +53,7 @@ def list_command(arguments: argparse.Namespace) -> int:
         print("\n".join(_table(["query", "state", "owner", "since", "outputs", "held", "text"], rows)))
         for q in queries:
             if q["failure"] is not None:
-                print(f"{printable(q['query'])} failed: {printable(q['failure']['reason'])}")
+                print(f"{printable(q['query'])} {q['state']}: {printable(q['failure']['reason'])}")
         for line in _waiting_lines(queries):
             print(line)
     return 0
@@ -119,6 +119,8 @@ def status_command(arguments: argparse.Namespace) -> int:
         lines["waits for"] = status["pipeline_trouble"]
     for name, text in lines.items():
         print(f"{name:8} {text}")
+    for query, reason in status["over_quota"].items():
+        print(f"{'':8} {printable(query)} is paused: {printable(reason)}")
     for query, held in status["state_by_query"].items():
         held_of = ", ".join(f"{printable(stream)} {rows:,}" for stream, rows in held.items())
         print(f"{'':8} {printable(query)}: {held_of}")

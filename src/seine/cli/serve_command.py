@@ -28,6 +28,7 @@ from seine.cli.hosting import (
 )
 from seine.cli.private_state import private_state
 from seine.cli.progress_line import ProgressLine
+from seine.cli.quota_options import add_quota, quota_of
 from seine.cli.reach_options import add_reach, reach_of
 from seine.cli.service_client import FOLDER
 from seine.cli.stop_signals import StopSignals
@@ -106,6 +107,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     add_keep(parser)
     add_budget(parser)
+    add_quota(parser)
     add_lead(parser)
     add_options_file(parser, otherwise="")
     add_purging(parser)
@@ -136,6 +138,7 @@ def command(arguments: argparse.Namespace) -> int:
             strategy=strategy(arguments),
             secrets=OptionSecrets.read(arguments.options_file, environment=False),
             reach=reach_of(arguments),
+            quota=quota_of(arguments),
         )
         _Serving(arguments, listening, options, progress).go_on()
     return 0

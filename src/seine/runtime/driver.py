@@ -34,6 +34,7 @@ Holdings = Callable[[int], Collection[Holding]]  # what queries hold together, i
 Work = Callable[[int], Sequence[TaskReport]]  # does an entry: the reports of its tasks
 Progress = Callable[[Sink], None]
 Quarantine = Callable[[Mapping[str, Failure]], None]
+Judge = Callable[[int, Sequence[TaskReport]], Collection[str]]
 
 
 class Driver:
@@ -48,8 +49,11 @@ class Driver:
         holdings: Holdings,
         progress: Progress,
         quarantine: Quarantine = lambda failures: None,
+        judge: Judge = lambda entry, reports: (),
     ) -> None:
         """`quarantine` makes it durable that queries failed, and withholds from them what is written.
+
+        `judge` names queries of which nothing of an entry is delivered, having made that durable.
 
         If `open_intake` opens a `PacedIntake`, entries are written at the pace of the micro-batches.
         """
@@ -64,6 +68,7 @@ class Driver:
         self._holdings = holdings
         self._progress = progress
         self._quarantine = quarantine
+        self._judge = judge
         self._suspected: set[tuple[int, tuple[int, ...]]] = set()  # entry and nodes that raised once
         self._suspects = Suspects(deployment)
         self._sources_idle: Callable[[], bool] = lambda: False
@@ -118,7 +123,8 @@ class Driver:
             raise RunError("the run is closed", hint="this micro-batch is repeated when it goes on")
         entry = self._deployment.journal.load(number)
         self._write_next(entry, reports)
-        self._sink.commit(entry, reports, self._holdings(entry.network))
+        withheld = self._judge(number, reports) if number > self._sink.totals.entry else ()
+        self._sink.commit(entry, reports, self._holdings(entry.network), withheld)
         self._deployment.journal.discard_before(entry.number)
         self._deployment.faults.clear()  # of attempts that others made up for
         self._hand_over(entry)

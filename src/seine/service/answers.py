@@ -122,6 +122,10 @@ class StatusAnswer(TypedDict):
     ]
     relations: int
     queries: QueryCounts
+    over_quota: Annotated[
+        dict[str, str],
+        Field(description="queries that are paused for their owner's quota, and why; the first"),
+    ]
     nodes: int
     joined_births: Annotated[
         int, Field(description="queries that go on with the groups of queries of another age")
@@ -226,7 +230,7 @@ class FailureAnswer(TypedDict):
     """Why a query failed: what it did, and the first entry that does not count for it."""
 
     entry: int
-    kind: Literal["budget", "error", "memory"]
+    kind: Literal["budget", "error", "memory", "quota"]
     reason: str
 
 
@@ -236,7 +240,10 @@ class QueryAnswer(TypedDict):
     query: str
     owner: Annotated[str | None, Field(description="who registered it: the name of a token, admin or local")]
     state: Literal["running", "paused", "failed"]
-    failure: Annotated[FailureAnswer | None, Field(description="why it failed; null if it did not")]
+    failure: Annotated[
+        FailureAnswer | None,
+        Field(description="why it failed, or was paused for its owner's quota; null if neither"),
+    ]
     waits_for: Annotated[
         dict[str, str],
         Field(description="streams of it that have failed or hold back others of its streams, in words"),

@@ -102,9 +102,19 @@ class ServiceView:
 
     def state(self, registered: RegisteredQuery) -> Literal["running", "paused", "failed"]:
         """What a query does."""
-        if registered.query.name.lower() in self.failures:
+        failure = self.failures.get(registered.query.name.lower())
+        if failure is not None and failure.kind != "quota":
             return "failed"
         return "paused" if registered.paused else "running"
+
+    @property
+    def over_quota(self) -> dict[str, str]:
+        """The queries that are paused because their owner had too much, and why."""
+        return {
+            self.registered[key].query.name: failure.reason
+            for key, failure in self.failures.items()
+            if failure.kind == "quota"
+        }
 
     def state_places(self, registered: RegisteredQuery) -> Mapping[tuple[str, ...], Holding]:
         """The inputs of joins in which a query holds rows, by the streams that made these rows."""
@@ -141,6 +151,27 @@ class ServiceView:
     def users(self, node: int) -> tuple[str, ...]:
         """The names of queries that use a node, at most `MOST_USERS` of them, in order of registration."""
         return tuple(self._users.get(node, ()))
+
+    @cached_property
+    def owned(self) -> Mapping[str, list[RegisteredQuery]]:
+        """The running queries of everybody who has any."""
+        owners: dict[str, list[RegisteredQuery]] = {}
+        for one in self.registered.values():
+            if one.owner is not None and not one.paused:
+                owners.setdefault(one.owner, []).append(one)
+        return owners
+
+    def nodes_of_owner(self, owner: str) -> frozenset[int]:
+        """The nodes that the queries of an owner use."""
+        if owner not in self._owned_nodes:
+            used = (one.nodes for one in self.owned.get(owner, ()))
+            self._owned_nodes[owner] = frozenset[int]().union(*{*used})
+        return self._owned_nodes[owner]
+
+    @cached_property
+    def _owned_nodes(self) -> dict[str, frozenset[int]]:
+        """What `nodes_of_owner` worked out already."""
+        return {}
 
     @cached_property
     def stream_components(self) -> tuple[frozenset[str], ...]:

@@ -42,6 +42,7 @@ from seine.safety.read_statements import read_statements
 from seine.service.access.allow_list import confine
 from seine.service.access.permissions import changed_declarations, refuse_forbidden
 from seine.service.access.principal import LOCAL, Principal
+from seine.service.access.quotas import Quota
 from seine.service.answers import MOST_QUERIES
 from seine.service.commit_edit import enter, enter_moves
 from seine.service.edit import (
@@ -170,9 +171,10 @@ class Registrar:
         publisher: Publisher,
         retained: RetainedEntries | None,
         secrets: OptionSecrets,
+        quota: Quota,
     ) -> None:
         """Name those who must hear of changes, before the first one, and what new ones may need."""
-        self._retained, self._secrets = retained, secrets
+        self._retained, self._secrets, self._quota = retained, secrets, quota
         self._intake, self._sink, self._publisher = intake, sink, publisher
 
     def register(
@@ -279,6 +281,7 @@ class Registrar:
                     refuse_forbidden(edit, view, by)
                     self._sources.refuse_out_of_reach(edit, view)
                     seen = view, replace(edit, by=by.name)
+                    self._quota.refuse_queries(seen[1], view)
                     needed, joining = self._edited(edit).needed_relations(), edit.streams(view)[0]
                     if reads.suffice(needed) and feeds.suffice(joining):
                         return self._carry_out(seen[1], reads, feeds)
@@ -346,6 +349,7 @@ class Registrar:
         edited = self._edited(edit)
         last = self._deployment.journal.last()
         computes = edited.carry_out(birth_epoch, schema_change(edit, birth_epoch, last), self._retained)
+        self._quota.refuse_joins(edit, view, self.network)
         if self.network.depth > planned_depth(self._deployment):
             raise TooDeepError(self.network.depth)
         relations, dead = edited.relations_in_use(reads)

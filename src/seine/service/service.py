@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from itertools import islice
 from threading import RLock
 
 from seine.catalog import Catalog
@@ -28,11 +29,13 @@ from seine.runtime.history_replay import HistoryReplays
 from seine.runtime.option_secrets import OptionSecrets
 from seine.runtime.output.log_files import LogFiles
 from seine.runtime.output.sink import Sink
+from seine.runtime.output.task_report import TaskReport
 from seine.runtime.output.totals import exact_share
 from seine.runtime.spark_reading import SparkDoor, SparkReading
 from seine.service.access.allow_list import AllowList
 from seine.service.access.audit_log import AuditLog
 from seine.service.access.audited_changes import AuditedChanges
+from seine.service.access.quotas import Quota
 from seine.service.answers import (
     DeadLetterPage,
     PushAnswer,
@@ -48,7 +51,7 @@ from seine.service.figures import FigureTaker
 from seine.service.folder import ServiceFolder
 from seine.service.pipeline_depth import planned_depth, planned_shape
 from seine.service.published_state import PublishedState, Publisher
-from seine.service.published_view import MissingError, ServiceView
+from seine.service.published_view import MOST_USERS, MissingError, ServiceView
 from seine.service.push_door import PushDoor
 from seine.service.query_history import pending_replays
 from seine.service.registrar import Registrar
@@ -70,7 +73,7 @@ class ServiceOptions:
     opened: what is registered can be looked at and dropped, and nothing runs. Within the limit `retain` input
     that is done is kept, for queries that begin with history; within `keep`, results and dead letters.
     `secrets` are values of options. `reach` is what may be read and written, beside `input/` and
-    `output/` of the folder.
+    `output/` of the folder. `quota` is the most of each owner.
     """
 
     batch_rows: int | None = None
@@ -86,6 +89,7 @@ class ServiceOptions:
     strategy: Strategy = CONFIGURATIONS["all"]
     secrets: OptionSecrets = field(default_factory=lambda: OptionSecrets(environment=False))
     reach: AllowList = field(default_factory=AllowList)
+    quota: Quota = field(default_factory=Quota)
 
 
 class Service:
@@ -139,7 +143,10 @@ class Service:
         self._figures = FigureTaker(self.sink)
         self.publisher = Publisher(view, self._figures.take())
         retained = self._retained if options.retain is not None else None
-        self.registrar.connect(self._intake, self.sink, self.publisher, retained, options.secrets)
+        self._quota = options.quota
+        self.registrar.connect(
+            self._intake, self.sink, self.publisher, retained, options.secrets, options.quota
+        )
         self._progress = options.progress
         if options.depth > planned_depth(self.deployment):
             self._intake.deepen(options.depth)
@@ -151,6 +158,7 @@ class Service:
             lambda version: (),
             self._committed,
             self.registrar.quarantine,
+            self._judge,
         )
         if self._sinks is not None:
             self._sinks.clear(view.sinks)
@@ -267,7 +275,8 @@ class Service:
         """What the service is doing, in numbers."""
         state, last = self.published, self.deployment.journal.last()
         view, figures = state.view, state.figures
-        failed = len(view.failures)
+        over_quota = view.over_quota
+        failed = len(view.failures) - len(over_quota)
         paused = sum(one.paused for one in view.registered.values()) - failed
         return {
             "folder": self.folder.path,
@@ -299,6 +308,7 @@ class Service:
                 "paused": paused,
                 "failed": failed,
             },
+            "over_quota": dict(islice(over_quota.items(), MOST_USERS)),
             "nodes": len(view.nodes),
             "joined_births": sum(one.position.joined for one in view.registered.values() if not one.paused),
             "depth": {"used": view.depth, "stages": self.deployment.settings.depth},
@@ -361,6 +371,14 @@ class Service:
         """What a query has in common with those that run."""
         query, relations = self.registrar.related(name)
         return {"query": query.name, "related": [one.to_json() for one in relations]}
+
+    def _judge(self, entry: int, reports: Sequence[TaskReport]) -> Collection[str]:
+        """Pause the queries of owners who had too much in an entry; of these nothing of it is delivered."""
+        over = self._quota.judge(entry, reports, self.registrar.view)
+        if over:
+            self.registrar.quarantine(over)
+            self.changes.note_paused({name: failure.reason for name, failure in over.items()})
+        return over
 
     def _committed(self, sink: Sink) -> None:
         entry = self.deployment.journal.load(sink.totals.entry)

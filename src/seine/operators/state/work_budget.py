@@ -28,7 +28,7 @@ from msgspec import Struct
 
 from seine.errors import SeineError
 
-FaultKind = Literal["budget", "error", "memory"]
+FaultKind = Literal["budget", "error", "memory", "quota"]
 Piece = TypeVar("Piece")
 Account = TypeVar("Account", bound="ByteAccount")
 
@@ -132,6 +132,13 @@ class WorkMeter:
                 heaviest = self._accounts[node].heaviest()
                 raise NodeFault("budget", self.budget.too_many_bytes, queries=heaviest)
             raise NodeFault("budget", self.budget.too_many_bytes, (node,))
+
+    def candidates(self) -> dict[int, int]:
+        """What each node has formed; of nodes that step together each counts all."""
+        formed: Counter[int] = Counter()
+        for nodes, count in self._candidates.items():
+            formed.update(dict.fromkeys(nodes, count))
+        return dict(formed)
 
     def account(self, node: int, make: Callable[[], Account]) -> Account:
         """The account of a shared node, opened at first: it says for whom the node emits."""

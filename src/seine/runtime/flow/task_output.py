@@ -7,6 +7,8 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from msgspec import structs
+
 from seine.operators.state.work_budget import NodeFault, WorkMeter
 from seine.runtime.flow import blob_store
 from seine.runtime.flow.emission import Emission
@@ -50,5 +52,6 @@ def rows_of(
         (labels[there], to, blob_store.put(folder, encode(parcels)))
         for (to, there), parcels in emission.parcels.items()
     ]
-    report = TaskReport(entry, stage, bucket, emission.results.close(), held, source)
+    state = structs.replace(held, candidates=emission.meter.candidates())
+    report = TaskReport(entry, stage, bucket, emission.results.close(), state, source)
     return [*rows, (labels[0], REPORT, report.packed())]

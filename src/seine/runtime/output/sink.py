@@ -12,7 +12,7 @@ import json
 import logging
 import os
 import shutil
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from typing import Any
 
@@ -108,13 +108,22 @@ class Sink:
         assert isinstance(results, SegmentedFile)
         return results
 
-    def commit(self, entry: Entry, reports: Sequence[TaskReport], holdings: Collection[Holding] = ()) -> bool:
-        """Append a micro-batch; False if it was there already. The peaks of `holdings` are kept."""
+    def commit(
+        self,
+        entry: Entry,
+        reports: Sequence[TaskReport],
+        holdings: Collection[Holding] = (),
+        withheld: Collection[str] = (),
+    ) -> bool:
+        """Append a micro-batch; False if it was there already. The peaks of `holdings` are kept.
+
+        Nothing is delivered of the queries that are `withheld`.
+        """
         if entry.number <= self.totals.entry:
             self._remove_results(entry)
             return False
         try:
-            self._append(entry, reports, holdings)
+            self._append(entry, reports, holdings, frozenset(withheld))
         except BrokenPipeError:
             raise
         except OSError as error:
@@ -123,7 +132,13 @@ class Sink:
         self._remove_results(entry)
         return True
 
-    def _append(self, entry: Entry, reports: Sequence[TaskReport], holdings: Collection[Holding]) -> None:
+    def _append(
+        self,
+        entry: Entry,
+        reports: Sequence[TaskReport],
+        holdings: Collection[Holding],
+        withheld: frozenset[str],
+    ) -> None:
         totals = self.totals
         self._forget(self.roster.advance(entry.number))
         totals.batches += 1
@@ -133,7 +148,7 @@ class Sink:
         self._take_dead(entry, sources)
         for report in sorted(reports, key=lambda report: (report.stage, report.bucket)):
             if report.results is not None:
-                self._take_results(entry, report.results)
+                self._take_results(entry, report.results, withheld)
             for notice in report.state.notices:
                 _logger.warning("an operator reports: %s", notice, extra={"entry": entry.number})
                 self._letter({"reason": notice})
@@ -219,14 +234,15 @@ class Sink:
     def _letter(self, letter: dict[str, Any]) -> None:
         self._dead.write(json.dumps(letter, ensure_ascii=False).encode() + b"\n")
 
-    def _take_results(self, entry: Entry, results: WrittenResults) -> None:
+    def _take_results(self, entry: Entry, results: WrittenResults, withheld: frozenset[str]) -> None:
         counts = results.counts
         over: set[str] = set()
+        silent = withheld & counts.keys()
         if self.totals.output_rows + sum(counts.values()) > self.roster.lowest:
             over = {query for query, count in counts.items() if self._over(query, count)}
         with open(os.path.join(self._deployment.results(entry.number), results.file), "rb") as stream:
-            if over:
-                self._append_within_limits(stream, over)
+            if over or silent:
+                self._append_within_limits(stream, over, silent)
             else:
                 if isinstance(self._out, QueryFiles):
                     self._out.append_ranges(stream, list(counts), results.ranges)
@@ -238,17 +254,21 @@ class Sink:
                 self._count(counts)
                 if self._index is not None:
                     self._index.append(list(counts), results.ranges)
-        self._tally.weigh(results.importance)
-        for query in results.cut:  # the task itself left out what is beyond the limit
+        self._tally.weigh({query: sum_ for query, sum_ in results.importance.items() if query not in silent})
+        for query in [
+            query for query in results.cut if query not in silent
+        ]:  # the task itself left out what is beyond the limit
             self._cut(query)
 
     def _over(self, query: str, more: int) -> bool:
         return self.totals.outputs.get(query, 0) + more > self.roster.limit(query)
 
-    def _append_within_limits(self, stream: Iterable[bytes], over: set[str]) -> None:
-        """Line by line, because a query reaches its limit in this file."""
+    def _append_within_limits(self, stream: Iterable[bytes], over: set[str], silent: Set[str]) -> None:
+        """Line by line, because a query reaches its limit in this file, or is not to be heard."""
         for line in stream:
             query = json.loads(line)["query"]
+            if query in silent:
+                continue
             if query in over and self._over(query, 1):
                 self._cut(query)
             else:

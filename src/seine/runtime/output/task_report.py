@@ -50,6 +50,7 @@ class StageReport(Struct, frozen=True):
     punctuations.
 
     `notices` are what its operators noticed; `memory` is what joins within a memory have come to so far.
+    `candidates` are those that nodes have formed in this micro-batch.
     """
 
     state_rows: dict[int, int] = {}
@@ -58,6 +59,7 @@ class StageReport(Struct, frozen=True):
     memory: dict[int, MemoryAccount] = {}
     group_rows: dict[int, int] = {}
     punctuation_rows: dict[int, int] = {}
+    candidates: dict[int, int] = {}
 
 
 class SourceReport(Struct, frozen=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from seine.errors import SeineError
@@ -10,6 +10,8 @@ from seine.service.access.audit_log import AuditLog
 from seine.service.access.principal import Principal
 from seine.service.outcome import Outcome
 from seine.service.registrar import Registrar
+
+_SERVICE = Principal("service", "admin")
 
 
 class AuditedChanges:
@@ -34,6 +36,11 @@ class AuditedChanges:
 
     def resume(self, who: Principal, name: str) -> Outcome:
         return self._noted(who, "resume", lambda: self._registrar.resume(name, by=who), query=name)
+
+    def note_paused(self, reasons: Mapping[str, str]) -> None:
+        """Note the queries that the service itself has paused, and why."""
+        for name, reason in reasons.items():
+            self._log.note(_SERVICE, "pause", "done", query=name, reason=reason)
 
     def _noted(self, who: Principal, action: str, change: Callable[[], Outcome], **facts: Any) -> Outcome:
         """The outcome of a change, noted as done, or as refused with the reason."""
