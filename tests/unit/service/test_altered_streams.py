@@ -15,10 +15,10 @@ import pytest
 from seine.errors import SeineError
 from seine.intake.retention_limit import RetentionLimit
 from seine.runtime.local_host import LocalHost
-from seine.service.access.allow_list import EVERYWHERE
 from seine.service.folder import ServiceFolder
 from seine.service.service import Service, ServiceOptions
 from seine.service.tail import read_records
+from tests.support.everywhere import EVERYWHERE
 from tests.support.seeds import seeds
 from tests.support.service_rig import STREAM, Rig
 
