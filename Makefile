@@ -4,6 +4,7 @@
 # make chaos       a service among bad neighbours, for ten minutes; SEED=7 repeats what seed 7 did
 # make kills       from topics to topics and tables, killed a hundred times (make test: ten); a cluster; spark-submit
 # make conformance the conformance kit beside the repository, plainly and in small batches
+# make console     build the console's page into the package; it needs Node, which users do not
 # make lock        resolve requirements.lock anew from pyproject.toml
 
 VENV := .venv
@@ -17,7 +18,7 @@ CHAOS_SECONDS := 600
 CHAOS_BOUND := 180
 CHAOS = SEINE_SEEDS=$(SEED)-$$(($(SEED) + 1)) SEINE_CHAOS_SECONDS=$(CHAOS_SECONDS) SEINE_CHAOS_BOUND=$(CHAOS_BOUND)
 
-.PHONY: install demo test tests-on-spark tests-without-spark chaos kills conformance lint format bench lock clean
+.PHONY: console install demo test tests-on-spark tests-without-spark chaos kills conformance lint format bench lock clean
 .DELETE_ON_ERROR:
 
 install: $(STAMP)
@@ -39,6 +40,7 @@ SPARK := spark or cluster or chaos or conformance
 test: install
 	@scripts/find_postgres > /dev/null
 	@scripts/find_kafka > /dev/null
+	@scripts/find_chromium > /dev/null
 ifdef TESTS
 	@$(WITH_JAVA) && export JAVA_HOME && $(BIN)/python -m pytest $(TESTS)
 else
@@ -71,6 +73,9 @@ format: $(STAMP)
 
 bench: install
 	@$(WITH_JAVA) && export JAVA_HOME && $(BIN)/seine bench
+
+console:
+	cd console && npm ci --no-audit --no-fund && npm run --silent build
 
 lock:
 	@scripts/lock

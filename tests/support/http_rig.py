@@ -54,7 +54,7 @@ class HttpRig:
         answer = connection.getresponse()
         content = answer.read()
         connection.close()
-        if (answer.getheader("Content-Type") or "").startswith("text/plain"):
+        if (answer.getheader("Content-Type") or "").startswith(("text/", "image/")):
             return answer.status, content.decode(), answer.headers
         assert answer.getheader("Content-Type") in ("application/json", "application/x-ndjson")
         return answer.status, json.loads(content) if content else None, answer.headers

@@ -57,6 +57,15 @@ class AddedQuery:
     blocks: Blocks
 
 
+@dataclass(frozen=True)
+class PreviewedQuery:
+    """The effect that adding a query would have: the kinds of the nodes it builds, the stages then needed."""
+
+    added: AddedQuery
+    kinds: tuple[str, ...]
+    depth: int
+
+
 class Network:
     """Nodes by id, and the queries that they serve.
 
@@ -131,6 +140,27 @@ class Network:
         if grouped:
             self._fresh[query.name] = UnstartedQuery(query, birth_epoch, grouped)
         return addition
+
+    def preview(self, query: Query, birth_epoch: int = 0) -> PreviewedQuery:
+        """What adding a query would build and find; nothing may have changed since the last commit.
+
+        The network is afterwards what it was, but for ids that were given and are given up. Where taking the
+        query out again did not lead back to the same nodes, it is `changed`: whoever asked restores it.
+        """
+        assert not self.changed
+        nodes, watched = self.nodes.copy(), self.watched.copy()
+        unheard = replace(query, name=f"{query.name} (preview)")  # one of its name may stand
+        try:
+            added = self.add(unheard, birth_epoch)
+            kinds = tuple(self.nodes[i].kind for i in added.added)
+            previewed = PreviewedQuery(added, kinds, self.depth)
+            self.remove(unheard.name)
+        finally:
+            if self.nodes == nodes and self.watched == watched:
+                self._site.forget_changes()
+                self._touched_queries.clear()
+                self._touched_streams.clear()
+        return previewed
 
     def move(self, query: Query, birth_epoch: int, beside: str) -> bool:
         """Let a query go on with the rows that another birth has, if all of it stands; whether it does.

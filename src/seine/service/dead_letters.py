@@ -53,3 +53,42 @@ def _read(
                 letters.append(cast(DeadLetterAnswer, {"position": at, **letter}))
             place += len(line)
     return place - piece.begin
+
+
+def latest_dead_letters(files: LogFiles, before: int, stream: str | None, most: int) -> DeadLetterPage:
+    """The last letters that end at a position or before it, newest first, perhaps of one stream alone.
+
+    `next` is the position before which to go on. A page may be empty and there be more, as above.
+    """
+    letters: list[DeadLetterAnswer] = []
+    place = before
+    try:
+        lines = _last_lines(files, before)
+    except FileNotFoundError:  # a segment that is kept no longer
+        raise TooOldError(before, files.next_start(files.first) or before) from None
+    for line in reversed(lines):
+        place -= len(line)
+        letter = json.loads(line)
+        if stream is None or str(letter.get("stream", "")).lower() == stream.lower():
+            letters.append(cast(DeadLetterAnswer, {"position": place, **letter}))
+        if len(letters) == most:
+            break
+    return {"letters": letters, "next": place, "more": place > files.first}
+
+
+def _last_lines(files: LogFiles, end: int) -> list[bytes]:
+    """Whole lines that end at a position, where a line ends: about so much as is read at a time."""
+    start, size = end, _MOST_READ
+    while start > files.first:
+        start, size = max(files.first, end - size), 2 * size
+        content = b"".join(_content(piece) for piece in files.pieces(start, end))
+        whole = content if start == files.first else content[content.find(b"\n") + 1 :]
+        if whole and (start == files.first or len(whole) < len(content)):
+            return whole.splitlines(keepends=True)
+    return []
+
+
+def _content(piece: FilePiece) -> bytes:
+    with open(piece.path, "rb") as file:
+        file.seek(piece.begin)
+        return file.read(piece.end - piece.begin)

@@ -17,17 +17,21 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
 from dataclasses import dataclass, replace
 from threading import Lock
+from typing import TypeVar
 
 from seine.algebra.definitions import StreamDef
+from seine.algebra.document_plan import DocumentQuery
 from seine.algebra.plan import Query
+from seine.algebra.search_plan import Search
 from seine.catalog import Catalog
 from seine.errors import TakenError
+from seine.frontends.script.script import Script
 from seine.graph.snapshot import NetworkChange
 from seine.intake.admission import Letter
 from seine.intake.feed import StreamFeed
 from seine.intake.intake import Intake
 from seine.intake.retained_entries import RetainedEntries
-from seine.network.network import Network
+from seine.network.network import Network, PreviewedQuery
 from seine.network.plan.output_form import limit_of
 from seine.network.plan.running_plan import running_plan
 from seine.optimizer.block import Blocks
@@ -61,7 +65,7 @@ from seine.service.outcome import Computed, Outcome
 from seine.service.pipeline_depth import TooDeepError, planned_depth
 from seine.service.published_state import Publisher
 from seine.service.published_view import RegisteredQuery, ServiceView, frozen
-from seine.service.query_history import starts_of, with_history
+from seine.service.query_history import refuse_history, starts_of, with_history
 from seine.service.related import Related, related
 from seine.service.relation_following import RelationFollowing
 from seine.service.relation_reads import RelationReads
@@ -72,6 +76,8 @@ from seine.service.standing_sinks import standing_sinks
 from seine.service.stream_positions import StreamPositions
 
 _logger = logging.getLogger(__name__)
+
+Reading = TypeVar("Reading")
 
 _MOST_LOGGED_NAMES = 5  # of queries that begin or end in one change
 _LONG_SCRIPT = (
@@ -202,10 +208,35 @@ class Registrar:
         """Let a query that is paused, or failed, run again; it counts from now on, like a new one."""
         return self._change(lambda: edit_of_resume(self.view, self._key(name, paused=True)), by)
 
+    def look(self, read: Callable[[Network], Reading]) -> Reading:
+        """What somebody reads of the live network; changes wait meanwhile, so it must not take long."""
+        with self._one_at_a_time:
+            return read(self.network)
+
+    def refuse_script(self, script: Script, by: Principal) -> None:
+        """Refuse a script that somebody may not have carried out, as `register` would."""
+        refuse_forbidden(edit_of_script(script), self.view, by)
+
+    def preview(self, query: Query) -> tuple[PreviewedQuery, list[Related]]:
+        """What a registration of a query would do, and what it has in common with others; nothing changes."""
+        with self._one_at_a_time:
+            refuse_history(query, self._retained)
+            network, stages = self.network, planned_depth(self._deployment)
+            network.estimates, network.stages = self.samples.estimates(), stages
+            try:
+                previewed = network.preview(query, self.view.epoch + 1)
+            finally:
+                self._restore_network()
+        placed = placements(query.name, previewed.added.plan, previewed.added.blocks)
+        with self._catalog.read() as snapshot:
+            return previewed, related(snapshot, placed)
+
     def related(self, name: str) -> tuple[Query, list[Related]]:
         """A query, and what it has in common with the others at this moment."""
         view = self.view
         registered = view.find(name)
+        if isinstance(registered.query.plan, Search | DocumentQuery):  # they enter nothing
+            return registered.query, []
         plan = running_plan(registered.query, registered.birth_epoch, view.estimates)
         with self._catalog.read() as snapshot:
             placed = placements(registered.query.name, plan, Blocks())

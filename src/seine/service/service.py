@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from threading import RLock
 
+from seine.algebra.definitions import StreamDef
 from seine.catalog import Catalog
 from seine.intake.alignment import NO_LEAD, Lead
 from seine.intake.journal import ReplayDraft
@@ -46,7 +47,7 @@ from seine.service.answers import (
     StatusAnswer,
     StreamAnswer,
 )
-from seine.service.dead_letters import read_dead_letters
+from seine.service.dead_letters import latest_dead_letters, read_dead_letters
 from seine.service.figures import FigureTaker
 from seine.service.folder import ServiceFolder
 from seine.service.pipeline_depth import planned_depth, planned_shape
@@ -54,6 +55,7 @@ from seine.service.published_state import PublishedState, Publisher
 from seine.service.published_view import MOST_USERS, MissingError, ServiceView
 from seine.service.push_door import PushDoor
 from seine.service.query_history import pending_replays
+from seine.service.recent_batches import RecentBatches
 from seine.service.registrar import Registrar
 from seine.service.restore import restore
 from seine.service.sink_answer import sink_answer
@@ -141,6 +143,7 @@ class Service:
             else None
         )
         self._figures = FigureTaker(self.sink)
+        self.recent = RecentBatches(self.sink.totals)
         self.publisher = Publisher(view, self._figures.take())
         retained = self._retained if options.retain is not None else None
         self._quota = options.quota
@@ -344,6 +347,10 @@ class Service:
             for status in self.stream_states()
         ]
 
+    def takes_records(self, stream: StreamDef) -> bool:
+        """Whether records can be sent to a stream."""
+        return self._pushes.takes(stream)
+
     def push(self, name: str, body: bytes, key: str | None) -> PushAnswer:
         """Take records for a stream; when this returns they are durable."""
         stream = self.published.view.declared.streams.get(name.lower())
@@ -351,6 +358,13 @@ class Service:
             raise MissingError(f"there is no stream {name}")
         taken = self._pushes.push(stream, body, key)
         return {"stream": stream.name, "lines": taken.lines, "repeated": taken.repeated}
+
+    def latest_dead_letters(self, before: int | None, stream: str | None, most: int) -> DeadLetterPage:
+        """The newest dead letters, or those before a position; perhaps of one stream alone."""
+        figures = self.published.figures
+        files = LogFiles(self.folder.dead, figures.dead_starts)
+        end = figures.dead_bytes if before is None else min(before, figures.dead_bytes)
+        return latest_dead_letters(files, end, stream, most)
 
     def dead_letters(self, after: int | None, stream: str | None, most: int) -> DeadLetterPage:
         """Dead letters from a position on, or from the first that is kept; perhaps of one stream alone."""
@@ -387,6 +401,7 @@ class Service:
         self.registrar.sample_files.save(samples)
         self.deployment.versions.discard_before(entry.network)
         self._pushes.settle(self.registrar.view.declared.streams.values(), entry.intake.streams)
+        self.recent.note(entry, sink.totals, sink.last_work)
         self._figures.advance()
         self.publisher.publish_figures(self._figures.take())
         self._progress(sink)

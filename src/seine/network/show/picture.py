@@ -57,7 +57,7 @@ def _facts(box: Box, number: dict[str, int]) -> dict[str, Any]:
     users = [number[user] for user in box.users]
     return {
         "inputs": list(box.inputs),
-        "title": _title(box),
+        "title": box_title(box),
         "stage": box.stage,
         "nodes": [_node_texts(line) for line in listed],
         "own": [[number[user] for user in line.users] for line in listed] if len(box.lines) > 1 else None,
@@ -73,7 +73,8 @@ def _node_texts(line: NodeLine) -> list[str]:
     return [printable(text) for text in (head, *line.details)]
 
 
-def _title(box: Box) -> str:
+def box_title(box: Box) -> str:
+    """What a box is: a node, or so many of a kind."""
     count = len(box.lines)
     return f"{box.kind} #{box.lines[0].node.id}" if count == 1 else f"{count} x {box.kind}"
 
@@ -111,8 +112,8 @@ def _box(box: Box) -> str:
     tint = box.lines[0].node.tint
     style = f' style="--tint: {tint}"' if tint else ""
     texts = "".join(
-        f'<text x="10" y="{y}">{escape(_cut(printable(text)))}</text>'
-        for y, text in zip((37, 53), _box_texts(box), strict=False)
+        f'<text x="10" y="{y}">{escape(cut_text(printable(text)))}</text>'
+        for y, text in zip((37, 53), box_texts(box), strict=False)
     )
     stack = f'<rect class="pile" x="5" y="5" width="{BOX_WIDTH}" height="{BOX_HEIGHT}" rx="7"/>'
     return (
@@ -120,12 +121,12 @@ def _box(box: Box) -> str:
         f'transform="translate({box.x} {box.y})" tabindex="0">'
         f"<title>{escape(printable(box.lines[0].text))}</title>{stack if len(box.lines) > 1 else ''}"
         f'<rect width="{BOX_WIDTH}" height="{BOX_HEIGHT}" rx="7"/>'
-        f'<text class="kind" x="10" y="19">{escape(_title(box))}</text>{badge}'
+        f'<text class="kind" x="10" y="19">{escape(box_title(box))}</text>{badge}'
         f'<svg width="{BOX_WIDTH - 8}" height="{BOX_HEIGHT}">{texts}</svg></g>'
     )
 
 
-def _box_texts(box: Box) -> Sequence[str]:
+def box_texts(box: Box) -> Sequence[str]:
     """The two lines of text in a box."""
     line = box.lines[0]
     part_details = [detail for part in box.parts for detail in part.details]
@@ -133,5 +134,6 @@ def _box_texts(box: Box) -> Sequence[str]:
     return line.node.box_lines(content)
 
 
-def _cut(text: str) -> str:
+def cut_text(text: str) -> str:
+    """A text as long as a box is wide."""
     return text if len(text) <= MOST_CHARACTERS else text[: MOST_CHARACTERS - 1] + "…"

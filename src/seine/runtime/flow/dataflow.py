@@ -186,6 +186,7 @@ class Dataflow:
             )
         if not delta.num_rows:
             return
+        emission.sent[node_id] += delta.num_rows
         if self.nodes[node_id].is_metered:
             meter.emitted(node_id, delta.nbytes)
         arrived = ArrivedDelta.of(delta)

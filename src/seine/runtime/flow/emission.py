@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+import time
+from collections import Counter, defaultdict
 
 from seine.operators.state.work_budget import WorkBudget, WorkMeter
 from seine.runtime.flow.parcels import Parcel
@@ -10,9 +11,11 @@ from seine.runtime.output.results import Results
 
 
 class Emission:
-    """Parcels by stage and bucket, the results of the task, and the meter of what it spends."""
+    """Parcels by stage and bucket, the results of the task, the meter of its spending, and when it began."""
 
     def __init__(self, results: Results, meter: WorkMeter | None = None) -> None:
         self.meter = meter or WorkMeter(WorkBudget())
         self.parcels: dict[tuple[int, int], list[Parcel]] = defaultdict(list)
         self.results = results
+        self.began = time.perf_counter()
+        self.sent: Counter[int] = Counter()  # rows, by the node that sent them on

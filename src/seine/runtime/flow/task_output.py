@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -53,5 +54,6 @@ def rows_of(
         for (to, there), parcels in emission.parcels.items()
     ]
     state = structs.replace(held, candidates=emission.meter.candidates())
-    report = TaskReport(entry, stage, bucket, emission.results.close(), state, source)
+    results, seconds = emission.results.close(), time.perf_counter() - emission.began
+    report = TaskReport(entry, stage, bucket, results, state, source, seconds, dict(emission.sent))
     return [*rows, (labels[0], REPORT, report.packed())]

@@ -129,8 +129,8 @@ def step_stage(
 ) -> list[Row]:
     """Step all operators of a stage in a bucket; the caller makes the state durable."""
     deployment = Deployment(folder)
-    here = compiled_version(folder, control.network, control.withheld)
     emission, arrived = new_emission(deployment, control.entry), map(blob_store.get, blobs)
+    here = compiled_version(folder, control.network, control.withheld)
     with noting_faults(deployment, control.entry), emission.meter.counting():
         held = run_stage(here.flow, number, bucket, arrived, control.clock_of, state, emission)
         rows = rows_of(deployment, emission, control.entry, number, bucket, held)

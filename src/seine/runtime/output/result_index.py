@@ -203,6 +203,20 @@ class ResultIndex:
                 return RangePage(page, complete)
             count *= 4
 
+    def recent(self, query: str, most: int) -> int:
+        """A position that is kept, after which a query has about `most` bytes of records, or all it has."""
+        known = self._numbers.get(query)
+        number = NOWHERE if known is None else int(self._heads[known])
+        position, left, oldest = self.settled, most, self.results.first
+        for _ in range(_MOST_RANGES):
+            if number == NOWHERE or self._nodes.node(number).end <= oldest or left <= 0:
+                break
+            start, end = self._nodes.range(number)
+            position = max(start, end - left)
+            left -= end - start
+            number = self._nodes.node(number).before
+        return max(position, oldest)
+
     def close(self) -> None:
         self._nodes.close()
 

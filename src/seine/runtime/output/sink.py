@@ -23,6 +23,7 @@ from seine.intake.retention_limit import RetentionLimit
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.durable import write_whole
 from seine.runtime.folder.settings import damaged
+from seine.runtime.output.batch_work import BatchWork, batch_work
 from seine.runtime.output.delivery_limits import Roster
 from seine.runtime.output.outlets import (
     Deliver,
@@ -74,6 +75,7 @@ class Sink:
         results = KeptLog(self.totals.log_bytes, self.totals.log_segments, keep)
         self._log = open_path(log, results) if log else None
         self.settled = self._settled  # how much of the results nothing will ever cut off again
+        self.last_work = BatchWork()  # of the last micro-batch that was delivered
         self.last_refusal = ""  # the reason of the last line that was refused since this was opened
         letters = KeptLog(self.totals.dead_bytes, self.totals.dead_segments, keep)
         self._dead: Outlet = open_path(dead, letters) if dead else Discard()
@@ -152,6 +154,7 @@ class Sink:
             for notice in report.state.notices:
                 _logger.warning("an operator reports: %s", notice, extra={"entry": entry.number})
                 self._letter({"reason": notice})
+        self.last_work = batch_work(reports)
         totals.count_state([report.state for report in reports], holdings)
         totals.out_bytes, totals.dead_bytes = self._out.settle(), self._dead.settle()
         totals.log_bytes = 0 if self._log is None else self._log.settle()

@@ -81,7 +81,10 @@ class SourceReport(Struct, frozen=True):
 
 
 class TaskReport(Struct, frozen=True):
-    """One task of an entry: a stage in a bucket, or at stage 0 a slice of the input."""
+    """One task of an entry: a stage in a bucket, or at stage 0 a slice of the input.
+
+    `seconds` is how long it took, by the wall clock; `emitted` are the rows that each node sent on.
+    """
 
     entry: int
     stage: int
@@ -89,6 +92,8 @@ class TaskReport(Struct, frozen=True):
     results: WrittenResults | None = None
     state: StageReport = StageReport()
     source: SourceReport | None = None
+    seconds: float = 0.0
+    emitted: dict[int, int] = {}
 
     def packed(self) -> bytes:
         """As MessagePack; `unpacked` is the inverse."""

@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from seine.errors import SeineError
 from seine.service.access.principal import LOCAL, Principal
+from seine.service.console.console_files import CONSOLE_PATHS
 from seine.service.http.listening import Listening, is_loopback
 from seine.service.http.monitoring import PROBES
 from seine.service.http.refusals import Refusal, refusal_answer
@@ -24,6 +25,8 @@ MOST_HEAD_LINE = 1 << 16  # bytes of a request line or a header
 _MOST_HEADERS = 100
 _BEARER = "Bearer "
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+
+_OPEN_PATHS = PROBES | CONSOLE_PATHS.keys()  # they tell nothing of what is served
 
 _logger = logging.getLogger(__name__)
 
@@ -40,7 +43,7 @@ class AccessGuard:
             _refuse_long_head(scope)
             _refuse_unknown_protocol(scope)
             routed = {**scope, **_address(scope)}
-            scope["state"][PRINCIPAL] = self._let_in(scope, open_to_all=routed["path"] in PROBES)
+            scope["state"][PRINCIPAL] = self._let_in(scope, open_to_all=routed["path"] in _OPEN_PATHS)
         except (Refusal, SeineError) as error:
             refusal = error if isinstance(error, Refusal) else Refusal(HTTPStatus.SERVICE_UNAVAILABLE, error)
             await refusal_answer(refusal)(scope, receive, send)

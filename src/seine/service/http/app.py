@@ -24,6 +24,7 @@ from seine.service.answers import (
     StatusAnswer,
     StreamAnswer,
 )
+from seine.service.http.console_routes import CONSOLE, PAGE
 from seine.service.http.events_route import EVENTS
 from seine.service.http.guarded_route import GuardedRoute
 from seine.service.http.monitoring import MONITORING
@@ -187,7 +188,8 @@ async def _results(
     calls: Calls,
     name: QueryName,
     begin: Annotated[
-        str, Query(alias="from", description="start, end, or the Seine-Next of the answer before")
+        str,
+        Query(alias="from", description="start, end, recent (the last of them), or a Seine-Next from before"),
     ] = "start",
     wait: Annotated[
         float,
@@ -197,8 +199,8 @@ async def _results(
     """Lines of one query; an empty answer after `wait` seconds says that there are none yet."""
     service, index = calls.service, calls.service.sink.index
     registered = service.published.view.find(name)
-    since = registered.position.results
-    query, start = registered.query.name, start_position(index, since, begin)
+    since, query = registered.position.results, registered.query.name
+    start = start_position(index, query, since, begin)
     records = await calls.reads.run(lambda: read_records(index, query, start))
     if wait and not records.lines and index.end_of(query) <= records.next:
         publisher, end = service.publisher, records.next
@@ -237,7 +239,7 @@ async def _describe() -> Response:
     return JsonAnswer(description())
 
 
-_ROUTERS = (ROUTER, EVENTS, PUSHING, MONITORING)
+_ROUTERS = (ROUTER, EVENTS, CONSOLE, PUSHING, MONITORING, PAGE)
 
 
 @cache
@@ -247,7 +249,7 @@ def description() -> dict[str, Any]:
         title="Seine",
         version="1",
         description="Standing queries that come and go.",
-        routes=[*ROUTER.routes, *EVENTS.routes, *PUSHING.routes],
+        routes=[*ROUTER.routes, *EVENTS.routes, *CONSOLE.routes, *PUSHING.routes],
     )
     schemes = {"token": {"type": "http", "scheme": "bearer"}}
     document["components"]["securitySchemes"] = schemes

@@ -63,7 +63,9 @@ async def _events(
     ] = None,
 ) -> Response:
     index, registered = calls.service.sink.index, calls.service.published.view.find(name)
-    start = start_position(index, registered.position.results, begin if last is None else last)
+    start = start_position(
+        index, registered.query.name, registered.position.results, begin if last is None else last
+    )
     index.results.refuse_too_old(start)
     stream = _EventStream(request, calls, registered.query.name, start)
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from http import HTTPStatus
-from typing import Any, NotRequired
+from typing import Any
 
 from starlette.responses import Response
 from typing_extensions import TypedDict
@@ -13,24 +13,9 @@ from seine.errors import RunError, SeineError, TakenError
 from seine.runtime.output.log_files import TooOldError
 from seine.service.access.principal import ForbiddenError
 from seine.service.published_view import MissingError
+from seine.service.refusal_form import RefusalReason, refusal_reason
 
 KEPT_FROM = "Seine-Kept-From"  # the header that says from which position on something is kept
-
-
-class PlaceAnswer(TypedDict):
-    """A place in a script."""
-
-    file: str
-    line: int
-    column: int
-
-
-class RefusalReason(TypedDict):
-    """Why a request was refused."""
-
-    message: str
-    hint: NotRequired[str]
-    where: NotRequired[PlaceAnswer]
 
 
 class ErrorAnswer(TypedDict):
@@ -63,7 +48,7 @@ def refusal_answer(refusal: Refusal) -> JsonAnswer:
     follows would be taken for a request.
     """
     headers = {"Connection": "close", **refusal.headers}
-    return JsonAnswer(error_form(refusal.error), refusal.status, headers)
+    return JsonAnswer({"error": refusal_reason(refusal.error)}, refusal.status, headers)
 
 
 def refusal_of(error: SeineError) -> Refusal:
@@ -79,16 +64,6 @@ def refusal_of(error: SeineError) -> Refusal:
     if isinstance(error, RunError):
         return Refusal(HTTPStatus.INTERNAL_SERVER_ERROR, error)
     return Refusal(HTTPStatus.BAD_REQUEST, error)
-
-
-def error_form(error: SeineError) -> ErrorAnswer:
-    """An error as JSON."""
-    reason: RefusalReason = {"message": error.message}
-    if error.where is not None:
-        reason["where"] = {"file": error.where.file, "line": error.where.line, "column": error.where.column}
-    if error.hint is not None:
-        reason["hint"] = error.hint
-    return {"error": reason}
 
 
 def possible(names: list[str]) -> str:

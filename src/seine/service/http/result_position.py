@@ -10,16 +10,20 @@ from seine.errors import SeineError
 from seine.runtime.output.result_index import ResultIndex
 from seine.service.http.connection import INPUT_ENDED
 
+_RECENT_BYTES = 1 << 16  # of the records of a query
 
-def start_position(index: ResultIndex, first: int, word: str) -> int:
+
+def start_position(index: ResultIndex, query: str, first: int, word: str) -> int:
     """The place in the results that a request's `from` stands for."""
     settled = index.settled
+    if word == "recent":
+        return max(first, index.recent(query, _RECENT_BYTES))
     if word in ("start", "end"):
         return max(first, index.results.first) if word == "start" else settled
     if not re.fullmatch(r"\d{1,18}", word) or int(word) > settled:
         raise SeineError(
             f"there is no place '{word}' in the results",
-            hint="from is start, end, or what the answer before this one said in Seine-Next",
+            hint="from is start, end, recent, or what the answer before this one said in Seine-Next",
         )
     return int(word)
 

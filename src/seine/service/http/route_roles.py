@@ -13,6 +13,7 @@ from starlette.requests import Request
 
 from seine.errors import SeineError
 from seine.service.access.principal import Principal, Role
+from seine.service.console.console_files import CONSOLE_PATHS
 from seine.service.http.refusals import Refusal
 
 PRINCIPAL = "principal"  # in the state of a request: who asks; None where that need not be known
@@ -20,6 +21,7 @@ PRINCIPAL = "principal"  # in the state of a request: who asks; None where that 
 ROUTE_ROLES: Mapping[tuple[str, str], Role | None] = {
     ("GET", "/healthz"): None,
     ("GET", "/readyz"): None,
+    **{("GET", path): None for path in CONSOLE_PATHS},
     ("GET", "/metrics"): "read",
     ("GET", "/v1/openapi.json"): "read",
     ("GET", "/v1/status"): "read",
@@ -30,6 +32,14 @@ ROUTE_ROLES: Mapping[tuple[str, str], Role | None] = {
     ("GET", "/v1/queries/{name}/related"): "read",
     ("GET", "/v1/queries/{name}/results"): "read",
     ("GET", "/v1/queries/{name}/events"): "read",
+    ("GET", "/v1/queries/{name}/story"): "read",
+    ("GET", "/v1/query-page"): "read",
+    ("GET", "/v1/latest-dead-letters"): "read",
+    ("GET", "/v1/schema"): "read",
+    ("GET", "/v1/network"): "read",
+    ("GET", "/v1/network/{node}"): "read",
+    ("GET", "/v1/batches"): "read",
+    ("POST", "/v1/check"): "write",
     ("POST", "/v1/scripts"): "write",
     ("DELETE", "/v1/queries/{name}"): "write",
     ("POST", "/v1/queries/{name}/pause"): "write",

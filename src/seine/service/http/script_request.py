@@ -43,6 +43,8 @@ def _query_complaint(error: Mapping[str, Any]) -> str:
     'must be at most 60'
     """
     bounds = error.get("ctx", {})
+    if "expected" in bounds:
+        return f"must be {bounds['expected']}"
     if "ge" in bounds:
         return f"must be at least {bounds['ge']:g}"
     if "le" in bounds:
@@ -64,7 +66,7 @@ def invalid(errors: Sequence[Mapping[str, Any]], body: object = None) -> SeineEr
     if kind == "string_unicode":  # a property's name, of which validation says no more
         name, kind = first["input"], "extra_forbidden"
         loc = ("body", name)
-    if loc[0] == "query":
+    if loc[0] in ("query", "path"):
         return SeineError(f"{name}: {_query_complaint(errors[0])}")
     if kind == "json_invalid" or (kind == "missing" and len(loc) == 1):
         return SeineError("the body is no JSON")

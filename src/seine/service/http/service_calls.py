@@ -7,6 +7,7 @@ from typing import Annotated, cast
 from fastapi import Depends, Request
 
 from seine.service.access.principal import Principal
+from seine.service.console.console_questions import ConsoleQuestions
 from seine.service.http.daemon_threads import DaemonThreads
 from seine.service.http.route_roles import asker
 from seine.service.http.wakeup import Wakeup
@@ -21,6 +22,7 @@ class ServiceCalls:
 
     def __init__(self, service: Service, wakeup: Wakeup) -> None:
         self.service = service
+        self.console = ConsoleQuestions(service)
         self.wakeup = wakeup
         self.reads = DaemonThreads(_MOST_READS)
         self.changes = DaemonThreads(_MOST_CHANGES)

@@ -115,6 +115,20 @@ def test_the_ranges_of_a_query_are_its_records(tmp_path: Path, seed: int) -> Non
     assert compared > 100
 
 
+@seeds(8)
+def test_recent_records_are_the_last_ones(tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    results = Results(tmp_path)
+    for _ in range(chance.randrange(1, 30)):
+        results.lines(batch(chance), chance)
+    for query in [*QUERIES, "nobody"]:
+        most = chance.choice([1, 100, 700, 10**6])
+        position = results.index.recent(query, most)
+        after = sum(end - max(start, position) for start, end in results.wanted(query, position))
+        all_of_it = sum(end - start for start, end in results.wanted(query, 0))
+        assert after == min(most, all_of_it)
+
+
 def damage(results: Results, chance: random.Random) -> None:
     """What a crash, or a power cut, may do."""
     for name in ("ranges", "names.jsonl"):

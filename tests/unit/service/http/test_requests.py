@@ -170,7 +170,7 @@ def test_of_many_clients_one_wins(rig: HttpRig) -> None:
 @pytest.mark.parametrize(
     ("method", "path", "body", "headers", "status"),
     [
-        ("GET", "/", None, {}, 404),
+        ("GET", "/nothing", None, {}, 404),
         ("GET", "/v1/queries/a/b", None, {}, 404),
         ("PUT", "/v1/status", None, {}, 405),
         ("OPTIONS", "/v1/scripts", None, {}, 405),

@@ -22,7 +22,11 @@ from tests.support.http_rig import HttpRig
 STREAM = "CREATE STREAM s (a BIGINT, ts BIGINT) TIMESTAMP BY ts FROM 's.jsonl';"
 QUERY = "CREATE QUERY q AS SELECT a FROM s;"
 ONE = "the one token that may do all"
-BODIES = {"/v1/scripts": '{"script": ""}', "/v1/streams/{name}/records": '{"a": 1}'}
+BODIES = {
+    "/v1/scripts": '{"script": ""}',
+    "/v1/check": '{"script": ""}',
+    "/v1/streams/{name}/records": '{"a": 1}',
+}
 
 
 class Guests:

@@ -1,0 +1,86 @@
+"""What the console asks of a service, worked out from what is published, or in turn with changes."""
+
+from __future__ import annotations
+
+import os
+
+from seine.frontends.script.parser import parse_script
+from seine.frontends.script.script import Script
+from seine.network.network import Network
+from seine.service.access.principal import Principal
+from seine.service.console.batches_answer import batches_answer
+from seine.service.console.console_answers import (
+    BatchesAnswer,
+    CheckAnswer,
+    NetworkAnswer,
+    NodeAnswer,
+    QueryPage,
+    SchemaAnswer,
+    StoryAnswer,
+)
+from seine.service.console.network_picture import DrawnNetwork, NetworkPictures, network_answer, node_answer
+from seine.service.console.query_page import QueryChoice, query_page
+from seine.service.console.schema_answer import schema_answer
+from seine.service.console.script_check import check_script
+from seine.service.console.story_answer import story_answer
+from seine.service.service import Service
+
+
+class ConsoleQuestions:
+    """Answers for one service; any thread may ask."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._pictures = NetworkPictures()
+
+    def query_page(self, choice: QueryChoice, offset: int, most: int) -> QueryPage:
+        """Some of the queries, in an order."""
+        return query_page(self._service.published, choice, offset, most)
+
+    def story(self, name: str) -> StoryAnswer:
+        """What a query does in the network."""
+        registrar = self._service.registrar
+
+        def read(network: Network) -> StoryAnswer:
+            return story_answer(network, registrar.view.declared, registrar.view.find(name).query.name)
+
+        return registrar.look(read)
+
+    def check(self, who: Principal, text: str, folder: str, replace: bool) -> CheckAnswer:
+        """What a registration of a script for somebody would say; nothing is registered."""
+        service, registrar = self._service, self._service.registrar
+        known, here = service.published.view.declared, os.path.join(service.folder.path, folder)
+
+        def parse() -> Script:
+            pushed = service.folder.pushed
+            return parse_script(text, file="script", folder=here, known=known, replace=replace, pushed=pushed)
+
+        stages = service.deployment.settings.depth
+        return check_script(
+            parse, known, stages, registrar.preview, lambda script: registrar.refuse_script(script, who)
+        )
+
+    def schema(self) -> SchemaAnswer:
+        """What a script can name."""
+        return schema_answer(self._service.published.view.declared, self._service.takes_records)
+
+    def network(self, query: str | None) -> NetworkAnswer:
+        """The picture of the network, and where a query is in it."""
+        service = self._service
+        used = () if query is None else service.published.view.find(query).nodes
+        return network_answer(self._picture(), service.published.figures, service.recent.rates(), used)
+
+    def node(self, number: int) -> NodeAnswer:
+        """One node of the network."""
+        service = self._service
+        return node_answer(self._picture(), number, service.published.figures, service.recent.rates())
+
+    def _picture(self) -> DrawnNetwork:
+        registrar = self._service.registrar
+        return self._pictures.newest(registrar.view, registrar.look)
+
+    def batches(self) -> BatchesAnswer:
+        """The last micro-batches, and what waits."""
+        service = self._service
+        waiting = service.status()["written"] - service.published.figures.entry
+        return batches_answer(service.recent.batches, waiting, service.stream_states())

@@ -1,0 +1,1 @@
+"""Tests of what the console asks of a service."""
