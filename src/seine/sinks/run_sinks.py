@@ -91,7 +91,7 @@ class RunSinks:
                 self._notice(f"sink {name} cannot deliver, and tries again: {trouble}")
                 self._down.add(name)
             elif trouble is None and name in self._down:
-                self._notice(f"sink {name} delivers again")
+                self._notice(f"sink {name} goes on")
                 self._down.remove(name)
 
     def states(self) -> list[SinkStatus]:

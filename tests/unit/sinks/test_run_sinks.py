@@ -139,7 +139,7 @@ def test_a_target_that_is_down_for_a_while_is_told_of_and_gets_all(
     carry(opened(tmp_path, notice=notice))
 
     assert "cannot deliver, and tries again" in notices[0]
-    assert notices[1:] == ["sink one delivers again"]
+    assert notices[1:] == ["sink one goes on"]
     assert folder_lines(blocked) == lines_of(tmp_path, "q") != []
 
 
