@@ -41,6 +41,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "catalog": ("algebra", "errors", "optimizer", "typed_json", "postgres_timeouts"),
     "intake": ("disk_sync", "algebra", "errors", "rows", "documents", "typed_json", "postgres_timeouts"),
+    "topics": ("algebra", "errors", "intake"),
     "runtime": (
         "rare_collections",
         "disk_sync",
@@ -119,6 +120,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "safety",
         "network",
         "intake",
+        "topics",
         "runtime",
         "run",
     ),
@@ -169,7 +171,7 @@ OUTSIDE: dict[str, set[str]] = {
     "sqlalchemy": {"catalog", "intake"},  # relations may be tables
     "duckdb": {"bench"},
     "pyflink": {"bench"},
-    "confluent_kafka": {"sinks", "bench"},
+    "confluent_kafka": {"sinks", "topics", "bench"},
     "psycopg": {"sinks"},
     "fastapi": {"service"},
     "starlette": {"service"},

@@ -5,7 +5,8 @@ import pyarrow as pa
 from pyspark.daemon import manager
 
 import seine.runtime.flow.tasks
-import seine.spark.stage  # noqa: F401
+import seine.spark.stage
+import seine.topics.topic_records  # noqa: F401
 from seine.spark.malloc import keep_freed_memory
 
 if __name__ == "__main__":

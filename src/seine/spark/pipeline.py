@@ -13,7 +13,6 @@ from seine.runtime.flow.task_row import REPORT
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.output.task_report import TaskReport
 from seine.spark.journal_source import SCHEMA, JournalSource
-from seine.spark.source_task import ReadSource
 from seine.spark.stage import Stage
 from seine.spark.unfinished import discard_unfinished
 
@@ -32,8 +31,8 @@ def start_pipeline(
 ) -> StreamingQuery:
     """Start the micro-batches; `commit(batch, reports)` is called at the end of each, in order.
 
-    `frames` are the streams that Spark reads. Each is a branch of its own beside the journal's, whose
-    entries are `paced` where there are such; no entry is offered beyond `until`.
+    `frames` are what tasks make of the streams that Spark reads. Each is a branch of its own beside the
+    journal's, whose entries are `paced` where there are such; no entry is offered beyond `until`.
     """
     settings = deployment.settings
     discard_unfinished(deployment.spark)
@@ -42,8 +41,8 @@ def start_pipeline(
     source = spark.readStream.format(JournalSource.name()).option("folder", deployment.folder)
     source = source.option("start", settings.start).option("paced", str(paced).lower())
     rows = (source if until is None else source.option("until", until)).load()
-    for branch, frame in frames.items():
-        rows = rows.union(frame.mapInArrow(ReadSource(deployment.folder, settings.start, branch), SCHEMA))
+    for frame in frames.values():
+        rows = rows.union(frame)
     for number in range(1, settings.depth + 1):
         stage = Stage(deployment.folder, number, settings.start, aggregates)
         rows = rows.groupBy("bucket").transformWithState(stage, SCHEMA, "Append", "None")

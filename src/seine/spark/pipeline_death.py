@@ -22,8 +22,11 @@ _WORKER = re.compile(
 _SPARK = re.compile(
     r"ExecutorLostFailure|SparkContext was shut ?down|SparkContext has been shutdown|Connection refused"
 )
-_BROKER = re.compile(r"org\.apache\.kafka\.common\.errors\.(?:Timeout|Disconnect|Network)Exception")
+_BROKER = re.compile(
+    r"org\.apache\.kafka\.common\.errors\.(?:Timeout|Disconnect|Network)Exception|\bBrokerSilent: "
+)
 _HEAP = re.compile(r"java\.lang\.OutOfMemoryError")
+_OURS = re.compile(r"^seine\.[\w.]+: ")  # errors with words for users
 _NAMED = re.compile(r"[\w.]+(?:Error|Exception): ")
 _LOST_RECORDS = re.compile(r"Some data may have been lost[\s\S]*?Reason:\s*(.+)")
 _DYING_SECONDS = 5.0
@@ -33,7 +36,8 @@ _TRACEBACK = "Traceback (most recent call last)"
 class DeathCause(enum.Enum):
     """`INFRASTRUCTURE`: a process died or was cut off. `WORK`: what the pipeline did raised an error.
 
-    `SOURCE`: a service has streams that Spark reads, and one of these may have raised it: it is waited for.
+    `SOURCE`: a stream that Spark reads cannot be read: a broker does not answer; in a service, whose streams
+    come and go, it may also be what raised an error. It is waited for, and no query is suspected.
     """
 
     INFRASTRUCTURE = "infrastructure"
@@ -69,7 +73,7 @@ def death_of(error: BaseException | None) -> PipelineDeath:
     if _HEAP.search(text):
         return PipelineDeath(DeathCause.INFRASTRUCTURE, "the JVM of Spark ran out of memory")
     if _BROKER.search(text):
-        return PipelineDeath(DeathCause.INFRASTRUCTURE, "Kafka does not answer")
+        return PipelineDeath(DeathCause.SOURCE, "Kafka does not answer")
     work = any(_raised(text)) and "Python worker exited unexpectedly" not in text
     if not work and _WORKER.search(text):
         return PipelineDeath(DeathCause.INFRASTRUCTURE, "a Python worker of Spark died")
@@ -103,7 +107,8 @@ def reason_of(error: BaseException | None) -> str:
     raised = list(_raised(_whole_text(error)))
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     python = [line for line in lines if _NAMED.match(line)]
-    return next(iter(reversed(raised or python)), lines[0] if lines else "no reason given")
+    reason = next(iter(reversed(raised or python)), lines[0] if lines else "no reason given")
+    return _OURS.sub("", reason)
 
 
 def _raised(text: str) -> Iterator[str]:

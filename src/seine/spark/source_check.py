@@ -11,34 +11,50 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
 from seine.algebra.definitions import StreamDef
-from seine.errors import SeineError
+from seine.errors import RunError, SeineError
 from seine.runtime.spark_reading import SparkPosition, SparkReading
 from seine.spark.pipeline_death import reason_of
-from seine.spark.source_frames import open_frame
+from seine.spark.source_frames import open_frame, topics_of
+from seine.topics.topic_client import EARLIEST, TopicClient
+from seine.topics.topic_reading import TopicReading
 
-_MILLISECONDS_FOR_A_BROKER = "15000"
+_SECONDS_FOR_A_BROKER = 15
 _SECONDS_BETWEEN_LOOKS = 1.0
 
 
 def check_source(spark: SparkSession, stream: StreamDef, reading: SparkReading) -> None:
     """Refuse a stream that Spark cannot open, or whose topics no broker has."""
+    topics = topics_of(stream, reading)
+    if topics is not None:
+        _check_topics(stream, topics)
+        return
     open_frame(spark, stream, reading)
     if stream.reader is None or stream.reader.format != "kafka":
         return
     options = reading.secrets.resolved(stream.name, stream.reader)
     options |= {
         "startingOffsets": "earliest",
-        "kafka.default.api.timeout.ms": _MILLISECONDS_FOR_A_BROKER,
-        "kafka.request.timeout.ms": _MILLISECONDS_FOR_A_BROKER,
+        "kafka.default.api.timeout.ms": f"{_SECONDS_FOR_A_BROKER}000",
+        "kafka.request.timeout.ms": f"{_SECONDS_FOR_A_BROKER}000",
     }
     try:
         frame = spark.read.format("kafka").options(**options).load()
         frame._jdf.queryExecution().toRdd().getNumPartitions()  # asks for the offsets of every partition
     except (PySparkException, Py4JError) as error:
-        reason = reading.secrets.hide(_reason(error))
-        raise SeineError(
-            f"Spark cannot read stream {stream.name}: {reason}", hint="is the broker there, and the topic?"
-        ) from None
+        raise _unreadable(stream, reading.secrets.hide(_reason(error))) from None
+
+
+def _check_topics(stream: StreamDef, topics: TopicReading) -> None:
+    try:
+        TopicClient(topics.settings, topics.topics, _SECONDS_FOR_A_BROKER).offsets(EARLIEST)
+    except RunError as error:
+        raise _unreadable(stream, error.message) from None
+
+
+def _unreadable(stream: StreamDef, reason: str) -> SeineError:
+    return SeineError(
+        f"Spark cannot read stream {stream.name}: {reason}", hint="is the broker there, and the topic?"
+    )
 
 
 def _reason(error: BaseException) -> str:

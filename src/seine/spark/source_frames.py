@@ -1,5 +1,7 @@
-"""Streams that Spark reads, as streaming DataFrames with the columns that their tasks want.
+"""Streams that Spark reads, as streaming DataFrames: what their tasks make of them for the stages.
 
+Topics are read by tasks themselves, where the client for that is installed and has all options of a stream;
+else by Spark's connector. Anything else is a frame of Spark's, whose rows tasks are given:
 A source with a column `value` of text or bytes has records, which are read by FORMAT; json and csv files are
 read as lines of text, so that they are read as strictly as everything else. Any other source has columns,
 which must be those of the stream.
@@ -35,12 +37,17 @@ from seine.intake.marked_rows import MARKERS
 from seine.intake.parquet import check_schema
 from seine.intake.record_layout import RecordLayout
 from seine.intake.source_branch import SourceBranch
+from seine.runtime.folder.deployment import Deployment
 from seine.runtime.spark_reading import SparkReading
+from seine.spark.journal_source import SCHEMA
 from seine.spark.silent_source import silent_frame
+from seine.spark.source_task import ReadSource
+from seine.spark.topic_source import topic_rows
+from seine.topics.streamed_topics import OFFSETS_AT_ONCE, streamed_topics
+from seine.topics.topic_reading import TopicReading
 
 _LINES = ("text", "json", "csv")
 _GIVEN_SCHEMA = ("parquet", "orc", "avro")  # their streaming sources want to be told what is in the files
-_OFFSETS_AT_ONCE = 1_000_000  # of a topic in a micro-batch, unless anything else is said
 # After each poll Spark's connector asks where the partition begins and ends, and the consumer drops what it
 # has fetched: let a poll bring all of a fetch.
 _CONSUMER = {
@@ -61,19 +68,36 @@ TYPES: dict[Kind, spark_types.DataType] = {
 
 
 def open_frames(
-    spark: SparkSession, reading: SparkReading, given: Mapping[str, DataFrame]
+    spark: SparkSession, deployment: Deployment, reading: SparkReading, given: Mapping[str, DataFrame]
 ) -> dict[SourceBranch, DataFrame]:
-    """A frame for each branch of a pipeline; those that a program brings are `given` by name.
+    """Rows for the stages from each branch of a pipeline; frames that a program brings are `given` by name.
 
     Of a stream that has been dropped nothing is read any more: a source that gives nothing has its place.
     """
     known = {stream.name: stream for stream in reading.streams}
-    return {
-        branch: silent_frame(spark)
-        if branch.stream not in known
-        else open_frame(spark, known[branch.stream], reading, given.get(branch.stream))
-        for branch in reading.branches
-    }
+    folder, start = deployment.folder, deployment.settings.start
+    frames = {}
+    for branch in reading.branches:
+        stream = known.get(branch.stream)
+        topics = None if stream is None else topics_of(stream, reading, branch.born)
+        if topics is not None:
+            frames[branch] = topic_rows(spark, folder, start, topics)
+            continue
+        frame = (
+            silent_frame(spark)
+            if stream is None
+            else open_frame(spark, stream, reading, given.get(branch.stream))
+        )
+        frames[branch] = frame.mapInArrow(ReadSource(folder, start, branch), SCHEMA)
+    return frames
+
+
+def topics_of(stream: StreamDef, reading: SparkReading, born: int = 0) -> TopicReading | None:
+    """How tasks read the topics of a stream themselves; None if they do not."""
+    if stream.reader is None:
+        return None
+    options = reading.secrets.resolved(stream.name, stream.reader)
+    return streamed_topics(stream, options, reading.batch_rows, born)
 
 
 def open_frame(
@@ -119,7 +143,7 @@ def _options(stream: StreamDef, reading: SparkReading) -> dict[str, str]:
         options.update(_start(dict(stream.source.options).get("start", "earliest") if stream.source else ""))
         options.update({key: value for key, value in _CONSUMER.items() if key not in known})
         if not known & {"maxoffsetspertrigger", "minoffsetspertrigger"}:
-            options["maxOffsetsPerTrigger"] = str(reading.batch_rows or _OFFSETS_AT_ONCE)
+            options["maxOffsetsPerTrigger"] = str(reading.batch_rows or OFFSETS_AT_ONCE)
     return {key: value for key, value in options.items() if key.lower() != "header"}
 
 

@@ -16,6 +16,21 @@ if TYPE_CHECKING:
 BATCH_NUMBER = "streaming.sql.batchId"  # the property of a task that Spark sets
 
 
+def task_of_batch(start: int) -> tuple[int, int]:
+    """The entry of the micro-batch that this task is of, and the place of the task in it.
+
+    `start` is the entry that handed over to this pipeline, -1 if there was none before it.
+    """
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    assert context is not None, "a task of Spark's"
+    batch = context.getLocalProperty(BATCH_NUMBER)
+    if batch is None:
+        raise RuntimeError("a source of Spark's is read outside of a micro-batch")
+    return start + 1 + int(batch), context.partitionId()
+
+
 class ReadSource:
     """Reads a stream in the tasks of its source; sent to them as it is."""
 
@@ -27,16 +42,8 @@ class ReadSource:
         self.born = branch.born
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from pyspark import TaskContext
-
         from seine.runtime.flow.read_source import read_source
         from seine.runtime.flow.task_row import to_batch
 
-        context = TaskContext.get()
-        assert context is not None, "a task of Spark's"
-        batch = context.getLocalProperty(BATCH_NUMBER)
-        if batch is None:
-            raise RuntimeError("a source of Spark's is read outside of a micro-batch")
-        entry = self.start + 1 + int(batch)
-        place = context.partitionId()
+        entry, place = task_of_batch(self.start)
         yield to_batch(read_source(self.folder, entry, self.stream, place, batches, self.born))

@@ -26,6 +26,7 @@ from seine.spark.restart_backoff import RestartBackoff
 from seine.spark.source_check import SourcePositions, check_source
 from seine.spark.source_frames import open_frames
 from seine.spark.topic_identity import check_topics
+from seine.topics.trouble import BrokerSilent
 
 _logger = logging.getLogger(__name__)
 
@@ -164,13 +165,13 @@ class _SparkHost:
         _logger.info("pipeline stopped", extra=stages)
 
     def _open_frames(self, reading: SparkReading) -> dict[SourceBranch, DataFrame]:
-        """The branches of the plan; in a service one that cannot be opened is waited for."""
+        """The branches of the plan; a broker that is silent, and in a service any source, is waited for."""
         try:
-            frames = open_frames(self._spark, reading, self._frames)
+            frames = open_frames(self._spark, self._run.deployment, reading, self._frames)
             check_topics(self._spark, self._run.deployment, reading)
             return frames
         except SeineError as error:
-            if self._restarts.most is not None:
+            if self._restarts.most is not None and not isinstance(error, BrokerSilent):
                 raise
             raise _Died(PipelineDeath(DeathCause.SOURCE, error.message)) from error
 

@@ -22,10 +22,13 @@ from seine.errors import RunError
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.durable import write_whole
 from seine.runtime.spark_reading import SparkReading
+from seine.spark.source_frames import topics_of
+from seine.topics.client_settings import PREFIX
+from seine.topics.topic_client import topic_ids
+from seine.topics.trouble import UnknownTopic
 
 Ids = dict[str, dict[str, str]]  # by branch and topic: a stream made again is another branch
 
-_PREFIX = "kafka."
 _NO_ID = "A" * 22  # of a topic from before brokers gave ids
 _UNKNOWN = "UnknownTopicOrPartitionException"
 
@@ -69,20 +72,32 @@ def _compare(stream: str, known: Mapping[str, str], ids: Mapping[str, str]) -> N
 
 def _ids(spark: SparkSession, stream: StreamDef, reading: SparkReading) -> dict[str, str]:
     """The ids of a stream's topics; without those of topics that have none."""
+    topics = topics_of(stream, reading)
+    if topics is not None:
+        ids = topic_ids(topics.settings, topics.topics)
+        unknown = [topic for topic in topics.topics if topic not in ids]
+        if unknown:
+            raise UnknownTopic(unknown[0], stream.name)
+    else:
+        ids = _ids_by_connector(spark, stream, reading)
+    return {topic: id_ for topic, id_ in ids.items() if id_ != _NO_ID}
+
+
+def _ids_by_connector(spark: SparkSession, stream: StreamDef, reading: SparkReading) -> dict[str, str]:
+    """The ids, asked by the client that Spark's connector has."""
     assert stream.reader is not None
     options = reading.secrets.resolved(stream.name, stream.reader)
     named = {key.lower(): value for key, value in options.items()}["subscribe"]
     jvm = spark._jvm
     properties = jvm.java.util.Properties()
     for key, value in options.items():
-        if key.lower().startswith(_PREFIX):
-            properties.put(key[len(_PREFIX) :], value)
+        if key.lower().startswith(PREFIX):
+            properties.put(key[len(PREFIX) :], value)
     admin = jvm.org.apache.kafka.clients.admin.AdminClient.create(properties)
     try:
-        ids = {topic.strip(): _id(jvm, admin, stream.name, topic.strip()) for topic in named.split(",")}
+        return {topic.strip(): _id(jvm, admin, stream.name, topic.strip()) for topic in named.split(",")}
     finally:
         admin.close(jvm.java.time.Duration.ofSeconds(1))
-    return {topic: id_ for topic, id_ in ids.items() if id_ != _NO_ID}
 
 
 def _id(jvm: object, admin: object, stream: str, topic: str) -> str:
@@ -92,5 +107,5 @@ def _id(jvm: object, admin: object, stream: str, topic: str) -> str:
     except Py4JJavaError as error:
         if _UNKNOWN not in str(error):
             raise
-        raise RunError(f"there is no topic '{topic}', which stream {stream} reads") from None
+        raise UnknownTopic(topic, stream) from None
     return str(described.get(topic).topicId())

@@ -56,6 +56,11 @@ def test_py4j_hides_nothing() -> None:
     )
 
 
+def test_errors_of_ours_are_words_for_users() -> None:
+    text = TRACEBACK.replace("ZeroDivisionError: by nothing", "seine.topics.trouble.LostRecords: it is gone")
+    assert death_of(RuntimeError(text)).reason == "it is gone"
+
+
 @pytest.mark.parametrize("text", [TRACEBACK, "ZeroDivisionError: by nothing"])
 def test_work_that_failed(text: str) -> None:
     death = death_of(RuntimeError(text))
@@ -77,6 +82,8 @@ def test_no_reason() -> None:
 
 
 def test_a_broker_that_does_not_answer_is_nobodys_fault() -> None:
-    text = "org.apache.kafka.common.errors.TimeoutException: Timed out waiting for a node assignment"
-    death = death_of(RuntimeError(text))
-    assert (death.cause, death.reason) == (DeathCause.INFRASTRUCTURE, "Kafka does not answer")
+    java = "org.apache.kafka.common.errors.TimeoutException: Timed out waiting for a node assignment"
+    ours = TRACEBACK.replace("ZeroDivisionError: by nothing", "seine.topics.trouble.BrokerSilent: x")
+    for text in (java, ours):
+        death = death_of(RuntimeError(text))
+        assert (death.cause, death.reason) == (DeathCause.SOURCE, "Kafka does not answer")

@@ -7,6 +7,7 @@
     output.json            how far the sink got
     tally-<entry>.jsonl    how many records each query has delivered
     topics.json            the ids of the topics that are read
+    first_offsets/<branch> where the reading of topics began; see spark/first_offsets.py
     retained/              rows of entries that are done, for queries that begin with history
     result_index/          where in the results each query's records are; derived, see result_index.py
     results.jsonl          the results that the sinks of a run read; a service has them beside this folder

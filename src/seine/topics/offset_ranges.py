@@ -1,0 +1,95 @@
+"""Offsets of topics as Spark's log has them, and the ranges of a micro-batch that tasks read.
+
+    start   {"bids": {"0": 10, "1": 0}}      end   {"bids": {"0": 14, "1": 3}}
+    ranges  bids/0 [10, 14)   bids/1 [0, 3)
+
+The form is that of Spark's own Kafka source, so a checkpoint of one is read by the other. A partition that
+the start does not know is a new one, and is read from 0.
+Law: the ranges of a task depend on start, end and the number of tasks alone: a repeated micro-batch has them
+again, in the order of topic and partition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from seine.topics.trouble import LostRecords
+
+_TASK_RECORDS = 20_000  # that are worth a task of their own
+Offsets = dict[str, dict[str, int]]  # the next offset by topic and partition
+
+
+class OffsetRange(NamedTuple):
+    """Records of one partition from `begin` to before `end`."""
+
+    topic: str
+    partition: int
+    begin: int
+    end: int
+
+    @property
+    def size(self) -> int:
+        return self.end - self.begin
+
+
+def ranges_between(start: Mapping[str, Mapping[str, int]], end: Offsets) -> list[OffsetRange]:
+    """What is between two offsets; `LostRecords` if the end is before the start.
+
+    >>> for one in ranges_between({"bids": {"0": 10}}, {"bids": {"0": 14, "1": 3}}): print(*one)
+    bids 0 10 14
+    bids 1 0 3
+    """
+    for topic, places in start.items():
+        for partition, begin in places.items():
+            last = end.get(topic, {}).get(partition)
+            if last is None or last < begin:
+                there = "is gone" if last is None else f"ends at offset {last}"
+                raise LostRecords(f"partition {partition} of topic '{topic}' {there}, and {begin} was next")
+    ranges = [
+        OffsetRange(topic, int(partition), start.get(topic, {}).get(partition, 0), last)
+        for topic, places in end.items()
+        for partition, last in places.items()
+    ]
+    return sorted(one for one in ranges if one.size)
+
+
+def limited(start: Offsets, latest: Offsets, most: int) -> Offsets:
+    """The latest offsets, or some before them with about `most` records in between, by shares.
+
+    >>> limited({"bids": {"0": 0, "1": 0}}, {"bids": {"0": 300, "1": 100}}, 40)
+    {'bids': {'0': 30, '1': 10}}
+    """
+    ranges = ranges_between(start, latest)
+    total = sum(one.size for one in ranges)
+    if total <= most:
+        return latest
+    end = {topic: dict(places) for topic, places in latest.items()}
+    for one in ranges:
+        end[one.topic][str(one.partition)] = one.begin + max(1, one.size * most // total)
+    return end
+
+
+def shared_out(ranges: Sequence[OffsetRange], tasks: int) -> list[list[OffsetRange]]:
+    """Consecutive ranges for each of at most so many tasks, with as many records each; a range may be cut.
+
+    Few records are one task: what a task costs would be more than they do.
+
+    >>> for share in shared_out([OffsetRange("t", 0, 0, 60_000), OffsetRange("t", 1, 5, 20_005)], 2):
+    ...     print([one[1:] for one in share])
+    [(0, 0, 40000)]
+    [(0, 40000, 60000), (1, 5, 20005)]
+    """
+    size = max(_TASK_RECORDS, -(-sum(one.size for one in ranges) // tasks))
+    shares: list[list[OffsetRange]] = []
+    room = 0
+    for one in ranges:
+        begin = one.begin
+        while begin < one.end:
+            if not room:
+                shares.append([])
+                room = size
+            end = min(one.end, begin + room)
+            shares[-1].append(one._replace(begin=begin, end=end))
+            room, begin = room - (end - begin), end
+    return shares

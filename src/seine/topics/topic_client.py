@@ -1,0 +1,114 @@
+"""Asks brokers about topics: which partitions they have, how far these go, and which topics they are."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from seine.errors import RunError
+from seine.topics.offset_ranges import Offsets
+from seine.topics.topic_consumer import TopicConsumer, library, may_pass, words_of
+from seine.topics.trouble import BrokerSilent, UnknownTopic
+
+EARLIEST, LATEST = -2, -1  # as if they were times, in milliseconds
+_SECONDS_BETWEEN_LOOKS = 1.0  # for partitions that are new
+_SECONDS_UNKNOWN = 5.0  # that a broker which starts may not know a topic that it knew
+_PAUSE_SECONDS = 0.2
+_NO_TIME = -1
+
+
+class TopicClient:
+    """Offsets of some topics; partitions that are added to them are seen within a second."""
+
+    def __init__(self, settings: Mapping[str, str], topics: Sequence[str], seconds: float = 60.0) -> None:
+        self._consumer = TopicConsumer(settings, seconds)
+        self._topics = topics
+        self._places: list[tuple[str, int]] = []
+        self._next_look, self._known_at = 0.0, -_SECONDS_UNKNOWN
+
+    def offsets(self, time_of_record: int) -> Offsets:
+        """Of each partition the first offset at or after a time; its end if nothing is that late.
+
+        The end is the first offset that is not to be read yet: of committed records, that of the oldest
+        transaction that is open.
+        """
+        while True:
+            try:
+                return self._offsets(time_of_record)
+            except UnknownTopic:
+                if time.monotonic() > self._known_at + _SECONDS_UNKNOWN:
+                    raise
+                self._next_look = 0.0
+            time.sleep(_PAUSE_SECONDS)
+
+    def _offsets(self, time_of_record: int) -> Offsets:
+        offset_of = self._first_at(self._partitions(), time_of_record)
+        later = [place for place, offset in offset_of.items() if offset == _NO_TIME]
+        offset_of |= self._first_at(later, LATEST) if later else {}
+        offsets: Offsets = {}
+        for (topic, partition), offset in sorted(offset_of.items()):
+            offsets.setdefault(topic, {})[str(partition)] = offset
+        self._known_at = time.monotonic()
+        return offsets
+
+    def _first_at(self, places: Sequence[tuple[str, int]], time_of_record: int) -> dict[tuple[str, int], int]:
+        wanted = [library.TopicPartition(*place, time_of_record) for place in places]
+
+        def call(seconds: float) -> list[Any]:
+            answer: list[Any] = self._consumer.client.offsets_for_times(wanted, seconds)
+            for place in answer:
+                _refuse(place.topic, place.error)
+            return answer
+
+        return {(place.topic, place.partition): place.offset for place in self._consumer.ask(call)}
+
+    def _partitions(self) -> list[tuple[str, int]]:
+        if time.monotonic() >= self._next_look:
+            self._places = [(topic, place) for topic in self._topics for place in self._partitions_of(topic)]
+            self._next_look = time.monotonic() + _SECONDS_BETWEEN_LOOKS
+        return self._places
+
+    def _partitions_of(self, topic: str) -> list[int]:
+        def call(seconds: float) -> Any:
+            known = self._consumer.client.list_topics(topic, seconds).topics[topic]
+            _refuse(topic, known.error)
+            return known
+
+        return sorted(self._consumer.ask(call).partitions)
+
+    def close(self) -> None:
+        self._consumer.close()
+
+
+def _refuse(topic: str, error: Any) -> None:
+    """Raise what a broker says of a topic, if it is an error."""
+    if error is not None:
+        raise UnknownTopic(topic) if _is_unknown(error) else library.KafkaException(error)
+
+
+def _is_unknown(error: Any) -> bool:
+    return bool(error.code() == library.KafkaError.UNKNOWN_TOPIC_OR_PART)
+
+
+def topic_ids(settings: Mapping[str, str], topics: Sequence[str], seconds: float = 60.0) -> dict[str, str]:
+    """The ids that brokers gave topics, as Java's client writes them; none of a topic that does not exist."""
+    from confluent_kafka.admin import AdminClient
+
+    admin = AdminClient({**settings, "log_level": 0})
+    deadline = time.monotonic() + seconds
+    answers = admin.describe_topics(library.TopicCollection(list(topics)), request_timeout=seconds)
+    ids = {}
+    for topic, answer in answers.items():
+        try:
+            id_ = str(answer.result(max(0.0, deadline - time.monotonic()) + 1).topic_id)
+            ids[topic] = id_.rstrip("=").translate(_URL_SAFE)
+        except library.KafkaException as error:
+            if not _is_unknown(error.args[0]):
+                if may_pass(error.args[0]):
+                    raise BrokerSilent(f"Kafka does not answer: {words_of(error)}") from None
+                raise RunError(f"Kafka: {words_of(error)}") from None
+    return ids
+
+
+_URL_SAFE = str.maketrans("+/", "-_")

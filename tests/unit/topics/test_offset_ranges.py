@@ -1,0 +1,81 @@
+"""Ranges of offsets: everything between two offsets is read once, whatever the limits and the tasks."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from seine.topics.offset_ranges import OffsetRange, Offsets, limited, ranges_between, shared_out
+from seine.topics.trouble import LostRecords
+from tests.support.seeds import seeds
+
+
+def _grown(rng: random.Random, start: Offsets) -> Offsets:
+    """Later offsets: partitions have grown, and there may be new ones."""
+    grown: Offsets = {}
+    for topic in ("a", "b"):
+        known = start.get(topic, {})
+        count = len(known) + rng.randrange(2)
+        grown[topic] = {
+            str(place): known.get(str(place), 0) + rng.choice([0, rng.randrange(90_000)])
+            for place in range(count)
+        }
+    return grown
+
+
+def _records(ranges: list[OffsetRange]) -> dict[tuple[str, int], list[tuple[int, int]]]:
+    """By partition, the ranges put together where one ends as the next begins."""
+    spans: dict[tuple[str, int], list[tuple[int, int]]] = {}
+    for one in ranges:
+        known = spans.setdefault((one.topic, one.partition), [])
+        if known and known[-1][1] == one.begin:
+            known[-1] = (known[-1][0], one.end)
+        else:
+            known.append((one.begin, one.end))
+    return spans
+
+
+@seeds(20)
+def test_all_records_are_read_once_and_in_order(seed: int) -> None:
+    rng = random.Random(seed)
+    position: Offsets = {"a": {"0": 7}, "b": {}}
+    read: list[OffsetRange] = []
+    first = position
+    for _ in range(5):
+        latest = _grown(rng, position)
+        most = rng.randrange(1, 100_000)
+        end = limited(position, latest, most)
+        wanted = ranges_between(position, end)
+        shares = shared_out(wanted, tasks := rng.randrange(1, 5))
+        planned = [one for share in shares for one in share]
+        assert len(shares) <= tasks and all(shares)
+        assert planned == sorted(planned) and _records(planned) == _records(wanted)
+        assert sum(one.size for one in wanted) <= most + len(wanted)
+        read, position = read + planned, end
+    expected = ranges_between(first, position)
+    assert _records(sorted(read)) == _records(expected) != {}
+
+
+def test_a_limit_always_brings_something() -> None:
+    latest = {"a": {"0": 1, "1": 10**9}}
+    assert limited({"a": {"0": 0, "1": 0}}, latest, 1) == {"a": {"0": 1, "1": 1}}
+
+
+@pytest.mark.parametrize(
+    ("latest", "reason"),
+    [
+        ({"a": {"0": 4}}, "partition 0 of topic 'a' ends at offset 4, and 5 was next"),
+        ({"a": {"1": 9}}, "partition 0 of topic 'a' is gone, and 5 was next"),
+        ({}, "partition 0 of topic 'a' is gone"),
+    ],
+)
+def test_records_that_a_broker_lost_are_never_passed_over(latest: Offsets, reason: str) -> None:
+    with pytest.raises(LostRecords, match=f"Kafka does not have all that was to be read: {reason}"):
+        limited({"a": {"0": 5}}, latest, 10)
+
+
+def test_few_records_are_one_task() -> None:
+    ranges = [OffsetRange("a", place, 0, 10) for place in range(64)]
+    assert shared_out(ranges, 8) == [ranges]
+    assert shared_out([], 8) == []
