@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ import pytest
 
 from seine.cli import run_command
 from seine.cli.main import main
+from seine.cli.progress_line import ProgressLine
 from seine.frontends.script.script import Script
 from seine.run import Options, Run
 from seine.runtime.local_host import LocalHost
@@ -39,25 +41,26 @@ def _carried_here(script: Script, options: Options, arguments: argparse.Namespac
 
 @pytest.mark.parametrize("state", ["state", None])
 def test_records_that_a_webhook_did_not_take_are_told_and_kept(
-    state: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    state: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOOK_WORD", "correct horse")
     monkeypatch.setattr(run_command, "carried", _carried_here)
+    terminal = io.StringIO()
+    monkeypatch.setattr(run_command, "ProgressLine", lambda: ProgressLine(terminal))
     monkeypatch.setattr(sink_thread, "_FIRST_SECONDS", 0.01)
     Path("s.jsonl").write_text('{"a": 1, "ts": 1}\n{"a": 2, "ts": 2}\n')
     Path("x.sql").write_text(SCRIPT)
     words = ["--checkpoint", state] if state else []
     status = main(["run", "x.sql", "--out", "out.jsonl", "--stats", "stats.json", *words])
-    said = capfd.readouterr().err
     letters = [
         line for file in tmp_path.rglob("undelivered/*/*.jsonl") for line in file.read_text().splitlines()
     ]
 
     assert status == 3
     kept = "they are in 'state/undelivered/" if state else "a run with --checkpoint keeps them"
-    assert f"sink hook gave up 2 records; {kept}" in said
+    assert f"sink hook gave up 2 records; {kept}" in terminal.getvalue()
     assert [json.loads(line)["record"]["row"]["a"] for line in letters] == ([1, 2] if state else [])
     sinks = json.loads(Path("stats.json").read_text())["sinks"]
     assert (sinks["hook"]["undelivered"], sinks["alerts"]["records"]) == (2, 2)
-    assert "correct horse" not in said
+    assert "correct horse" not in terminal.getvalue()
