@@ -12,6 +12,7 @@ from seine.errors import printable
 
 _LIST = "List the queries of a running service, in the order of their registration."
 _MOST_WAITING = 5  # queries that are named with a stream that they wait for
+_LEAST_SHOWN_SECONDS = 0.1  # of CPU time
 _STATUS = "Show what a running service is doing."
 
 
@@ -119,6 +120,9 @@ def status_command(arguments: argparse.Namespace) -> int:
         lines["waits for"] = status["pipeline_trouble"]
     for name, text in lines.items():
         print(f"{name:8} {text}")
+    for query, cost in status["dearest"].items():
+        if cost["cpu_seconds"] >= _LEAST_SHOWN_SECONDS:
+            print(f"{'':8} {printable(query)}: {cost['cpu_seconds']:,.1f} s of CPU time")
     for query, reason in status["over_quota"].items():
         print(f"{'':8} {printable(query)} is paused: {printable(reason)}")
     for query, held in status["state_by_query"].items():

@@ -24,6 +24,7 @@ from seine.cli import (
     serve_command,
     tail_command,
     token_command,
+    top_command,
     try_command,
 )
 from seine.cli.logging_setup import configured_logging
@@ -107,6 +108,7 @@ def _parser() -> argparse.ArgumentParser:
         register_command,
         drop_command,
         list_command,
+        top_command,
         tail_command,
         token_command,
         bench_command,

@@ -122,6 +122,10 @@ class StatusAnswer(TypedDict):
     ]
     relations: int
     queries: QueryCounts
+    dearest: Annotated[
+        dict[str, CostAnswer],
+        Field(description="the queries with most CPU time, and their costs"),
+    ]
     over_quota: Annotated[
         dict[str, str],
         Field(description="queries that are paused for their owner's quota, and why; the first"),
@@ -232,6 +236,41 @@ class FailureAnswer(TypedDict):
     entry: int
     kind: Literal["budget", "error", "memory", "quota"]
     reason: str
+
+
+class CostAnswer(TypedDict):
+    """What a node or a query has cost since the service was started."""
+
+    cpu_seconds: Annotated[float, Field(description="of the threads that run tasks; not Spark's own")]
+    rows_in: int
+    rows_out: int
+    state_bytes: Annotated[int, Field(description="held at the moment")]
+
+
+class QueryCostAnswer(TypedDict):
+    """The cost of a query: of each node that it uses an equal share, as everybody has who uses it."""
+
+    query: str
+    owner: str | None
+    cost: CostAnswer
+
+
+class NodeCostAnswer(TypedDict):
+    """The cost of a node, and who uses it."""
+
+    node: int
+    kind: str
+    users: int
+    used_by: Annotated[list[str], Field(description="the first of them")]
+    cost: CostAnswer
+
+
+class CostsAnswer(TypedDict):
+    """What costs what: of all nodes together, and the dearest queries and nodes."""
+
+    total: CostAnswer
+    queries: list[QueryCostAnswer]
+    nodes: list[NodeCostAnswer]
 
 
 class QueryAnswer(TypedDict):

@@ -34,6 +34,9 @@ class Client:
     def status(self) -> dict[str, Any]:
         return self._object("GET", "/v1/status")
 
+    def costs(self, by: str, limit: int) -> dict[str, Any]:
+        return self._object("GET", f"/v1/costs?{urlencode({'by': by, 'limit': limit})}")
+
     def streams(self) -> list[dict[str, Any]]:
         content, _ = self._ask("GET", "/v1/streams")
         streams: list[dict[str, Any]] = json.loads(content)

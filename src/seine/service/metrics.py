@@ -6,7 +6,7 @@ Of more than `_MOST_LABELLED` streams or sinks the first by name have series of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -15,6 +15,7 @@ from prometheus_client.registry import Collector
 
 from seine.intake.stream_status import StreamStatus
 from seine.service.answers import SinkAnswer, StatusAnswer
+from seine.service.costs import NodeCost
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _MOST_LABELLED = 500
@@ -22,21 +23,30 @@ _MOST_LABELLED = 500
 Samples = Iterable[tuple[Sequence[str], float]]  # values of the labels, and the value
 
 
-def metrics_text(status: StatusAnswer, streams: Iterable[StreamStatus], ready: bool) -> bytes:
-    """All metrics of a service at one moment."""
+def metrics_text(
+    status: StatusAnswer, streams: Iterable[StreamStatus], ready: bool, costs: Mapping[str, NodeCost]
+) -> bytes:
+    """All metrics of a service at one moment; `costs` are those of the nodes of each kind."""
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Gathered(status, sorted(streams, key=lambda one: one.stream), ready))
+    registry.register(_Gathered(status, sorted(streams, key=lambda one: one.stream), ready, costs))
     return generate_latest(registry)
 
 
 class _Gathered(Collector):
     """The metrics of one answer."""
 
-    def __init__(self, status: StatusAnswer, streams: Sequence[StreamStatus], ready: bool) -> None:
-        self._status, self._streams, self._ready = status, streams, ready
+    def __init__(
+        self,
+        status: StatusAnswer,
+        streams: Sequence[StreamStatus],
+        ready: bool,
+        costs: Mapping[str, NodeCost],
+    ) -> None:
+        self._status, self._streams, self._ready, self._costs = status, streams, ready, costs
 
     def collect(self) -> Iterator[Metric]:
         yield from _whole_service(self._status, self._ready)
+        yield from _of_kinds(self._costs)
         yield from _of_streams(self._streams[:_MOST_LABELLED])
         yield from _of_sinks(list(islice(self._status["sinks"], _MOST_LABELLED)))
 
@@ -58,6 +68,17 @@ def _whole_service(status: StatusAnswer, ready: bool) -> Iterator[Metric]:
     held = [("joins", status["state_rows"]), ("groups", status["group_rows"])]
     kinds = [*held, ("punctuations", status["punctuations"])]
     yield _gauge("state_rows", "rows held in state", [([kind], rows) for kind, rows in kinds], ["held_for"])
+
+
+def _of_kinds(costs: Mapping[str, NodeCost]) -> Iterator[Metric]:
+    def each(value: Callable[[NodeCost], float]) -> Samples:
+        return [([kind], value(costs[kind])) for kind in sorted(costs)]
+
+    label = ["kind"]
+    yield _counter("node_cpu_seconds", "CPU time of nodes", each(lambda cost: cost.cpu), label)
+    yield _counter("node_rows_in", "rows that came to nodes", each(lambda cost: cost.rows_in), label)
+    yield _counter("node_rows_out", "rows that nodes gave", each(lambda cost: cost.rows_out), label)
+    yield _gauge("node_state_bytes", "state of nodes", each(lambda cost: cost.state_bytes), label)
 
 
 def _of_streams(streams: Sequence[StreamStatus]) -> Iterator[Metric]:

@@ -10,6 +10,7 @@ out from these when they ask: nothing is rendered for a view that nobody reads.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -177,6 +178,15 @@ class ServiceView:
     def stream_components(self) -> tuple[frozenset[str], ...]:
         """The streams that running queries combine, and that therefore advance together."""
         return stream_components(self.nodes.values())
+
+    @cached_property
+    def user_counts(self) -> Mapping[int, int]:
+        """How many queries use each node."""
+        alike = Counter(one.nodes for one in self.registered.values())
+        counts: Counter[int] = Counter()
+        for nodes, users in alike.items():
+            counts.update(dict.fromkeys(nodes, users))
+        return counts
 
     @cached_property
     def _users(self) -> dict[int, list[str]]:

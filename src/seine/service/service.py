@@ -38,6 +38,7 @@ from seine.service.access.audit_log import AuditLog
 from seine.service.access.audited_changes import AuditedChanges
 from seine.service.access.quotas import Quota
 from seine.service.answers import (
+    CostsAnswer,
     DeadLetterPage,
     PushAnswer,
     QueryAnswer,
@@ -47,6 +48,7 @@ from seine.service.answers import (
     StatusAnswer,
     StreamAnswer,
 )
+from seine.service.costs import CostMeter, CostPart, NodeCost, costs_answer, kind_costs
 from seine.service.dead_letters import latest_dead_letters, read_dead_letters
 from seine.service.figures import FigureTaker
 from seine.service.folder import ServiceFolder
@@ -142,7 +144,7 @@ class Service:
             if options.reading
             else None
         )
-        self._figures = FigureTaker(self.sink)
+        self._figures, self._costs = FigureTaker(self.sink), CostMeter()
         self.recent = RecentBatches(self.sink.totals)
         self.publisher = Publisher(view, self._figures.take())
         retained = self._retained if options.retain is not None else None
@@ -311,6 +313,7 @@ class Service:
                 "paused": paused,
                 "failed": failed,
             },
+            "dearest": {one["query"]: one["cost"] for one in self.costs("cpu", MOST_USERS)["queries"]},
             "over_quota": dict(islice(over_quota.items(), MOST_USERS)),
             "nodes": len(view.nodes),
             "joined_births": sum(one.position.joined for one in view.registered.values() if not one.paused),
@@ -386,8 +389,17 @@ class Service:
         query, relations = self.registrar.related(name)
         return {"query": query.name, "related": [one.to_json() for one in relations]}
 
+    def costs(self, by: CostPart, most: int) -> CostsAnswer:
+        """The dearest queries and nodes since the service was started."""
+        return costs_answer(self._costs.costs, self.published.view, by, most)
+
+    def kind_costs(self) -> dict[str, NodeCost]:
+        """What nodes have cost, by kind."""
+        return kind_costs(self._costs.costs, self.published.view)
+
     def _judge(self, entry: int, reports: Sequence[TaskReport]) -> Collection[str]:
         """Pause the queries of owners who had too much in an entry; of these nothing of it is delivered."""
+        self._costs.add(reports, self.registrar.view.nodes)
         over = self._quota.judge(entry, reports, self.registrar.view)
         if over:
             self.registrar.quarantine(over)

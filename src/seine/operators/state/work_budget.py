@@ -18,9 +18,10 @@ query is at fault for these.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from time import thread_time_ns
 from types import TracebackType
 from typing import Literal, Protocol, TypeVar, cast
 
@@ -52,6 +53,14 @@ class WorkBudget(Struct, frozen=True):
     @property
     def too_many_record_bytes(self) -> str:
         return f"delivered more than {self.bytes:,} bytes of records in one micro-batch"
+
+
+class NodeWork(Struct, frozen=True, array_like=True):
+    """What a node did in a task: CPU time of the task's thread in nanoseconds, rows that came and went."""
+
+    cpu: int = 0
+    rows_in: int = 0
+    rows_out: int = 0
 
 
 class NodeFault(Exception):
@@ -88,6 +97,10 @@ class WorkMeter:
         self._candidates: Counter[tuple[int, ...]] = Counter()
         self._bytes: Counter[int] = Counter()
         self._accounts: dict[int, ByteAccount] = {}
+        self._cpu: Counter[tuple[int, ...]] = Counter()
+        self._since = 0  # when those at work began, by the clock of this thread's CPU time
+        self._received: Counter[int] = Counter()
+        self._sent: Counter[int] = Counter()
 
     @contextmanager
     def counting(self) -> Iterator[None]:
@@ -104,8 +117,25 @@ class WorkMeter:
 
     def swap(self, nodes: tuple[int, ...]) -> tuple[int, ...]:
         """Let other nodes be at work; those before."""
-        before, self._at = self._at, nodes
+        now, before = thread_time_ns(), self._at
+        if before:
+            self._cpu[before] += now - self._since
+        self._at, self._since = nodes, now
         return before
+
+    def passed(self, node: int, rows: int, receivers: Iterable[int]) -> None:
+        """A node gives rows to others."""
+        self._sent[node] += rows
+        for receiver in receivers:
+            self._received[receiver] += rows
+
+    def work(self) -> dict[int, NodeWork]:
+        """What each node has done; nodes that stepped together have done equal parts."""
+        cpu: Counter[int] = Counter()
+        for nodes, spent in self._cpu.items():
+            cpu.update(dict.fromkeys(nodes, spent // len(nodes)))
+        met = sorted(cpu.keys() | self._received.keys() | self._sent.keys())
+        return {i: NodeWork(cpu[i], self._received[i], self._sent[i]) for i in met}
 
     def each(self, step: Callable[[], Iterator[Piece]], *nodes: int) -> Iterator[Piece]:
         """What a step of nodes yields piece by piece; others may work between two pieces."""

@@ -189,6 +189,7 @@ class Dataflow:
         emission.sent[node_id] += delta.num_rows
         if self.nodes[node_id].is_metered:
             meter.emitted(node_id, delta.nbytes)
+        meter.passed(node_id, delta.num_rows, (node.id for node, _ in following))
         arrived = ArrivedDelta.of(delta)
         for (node, _), one in zip(following, consumers, strict=True):
             with meter.at(node.id):

@@ -20,6 +20,7 @@ from seine.rows.delta import Delta, DerivedPunctuations
 from seine.runtime.flow.dataflow import Dataflow
 from seine.runtime.flow.emission import Emission
 from seine.runtime.flow.parcels import Parcel, decode
+from seine.runtime.folder.segments import held_bytes
 from seine.runtime.output.task_report import StageReport
 
 Blob: TypeAlias = bytes | pa.Buffer
@@ -119,9 +120,10 @@ def _step_together(flow: Dataflow, turns: list[_Turn], clock: Clock, out: Emissi
 
 
 def _report(ran: Iterable[_Turn]) -> StageReport:
-    report = StageReport({}, {}, [], {}, {}, {})  # its own containers: they are filled here
+    report = StageReport({}, {}, [], {}, {}, {}, state_bytes={})  # its own containers: they are filled here
     for node, operator, _, store, _ in ran:
         report.state_rows[node.id] = operator.state_rows(store)
+        report.state_bytes[node.id] = held_bytes(store.head)
         report.port_rows.update(_port_rows(node, operator, store))
         if isinstance(operator, GroupingOperator):
             report.group_rows[node.id] = operator.group_rows(store)

@@ -53,7 +53,7 @@ def rows_of(
         (labels[there], to, blob_store.put(folder, encode(parcels)))
         for (to, there), parcels in emission.parcels.items()
     ]
-    state = structs.replace(held, candidates=emission.meter.candidates())
+    state = structs.replace(held, candidates=emission.meter.candidates(), work=emission.meter.work())
     results, seconds = emission.results.close(), time.perf_counter() - emission.began
     report = TaskReport(entry, stage, bucket, results, state, source, seconds, dict(emission.sent))
     return [*rows, (labels[0], REPORT, report.packed())]

@@ -10,6 +10,7 @@ and reading takes either.
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -35,7 +36,7 @@ class Segments:
 
     `head` is what the last micro-batch left (None at first); `fetch` gets a segment by name. Runs that are
     `at_hand`, by segment and part, need not be fetched; which are alive only the head says. An operator knows
-    a run by a name that is unique for ever: its segment, node and number, as text.
+    a run by a name that is unique for ever: its segment, node and number, and size, as text.
     """
 
     def __init__(
@@ -74,7 +75,7 @@ class Segments:
         segment = self._shared if batch.nbytes < _SMALL_BYTES else uuid.uuid4().hex
         part = PartKey(node_id, self._count)
         self._fresh.setdefault(segment, {})[part] = batch
-        return _run_name(segment, part)
+        return _run_name(segment, part, batch.nbytes)
 
     def get(self, name: str) -> pa.RecordBatch:
         segment, part = _run_of(name)
@@ -123,15 +124,36 @@ def expand_segment(blob: bytes) -> list[Piece]:
     return _lay_out({part: ipc_pieces(expand(read_ipc(buffer))) for part, buffer in parts.items()})
 
 
-def _run_name(segment: str, part: PartKey) -> str:
-    return f"{segment}/{part.node}.{part.number}"
+def _run_name(segment: str, part: PartKey, size: int) -> str:
+    return f"{segment}/{part.node}.{part.number}.{size}"
 
 
 def _run_of(name: str) -> tuple[str, PartKey]:
-    """The inverse of `_run_name`."""
+    """The inverse of `_run_name`; names of before runs had sizes are understood, too.
+
+    >>> _run_of("ab/7.1.4096") == _run_of("ab/7.1") == ("ab", PartKey(7, 1))
+    True
+    """
     segment, _, part = name.partition("/")
-    node, _, number = part.partition(".")
+    node, number, *_ = part.split(".")
     return segment, PartKey(int(node), int(number))
+
+
+_SIZED_NAME = re.compile(r"[0-9a-f]{32}/\d+\.\d+\.(\d+)")
+
+
+def held_bytes(head: object) -> int:
+    """The bytes of the runs that a head names, in memory; of runs from before they had sizes, none.
+
+    >>> held_bytes({"rows": [{"run": "0" * 32 + "/7.1.4096", "min_s": 3}], "mask": "0" * 32 + "/7.2.4"})
+    4100
+    """
+    if isinstance(head, str):
+        name = _SIZED_NAME.fullmatch(head)
+        return int(name[1]) if name else 0
+    if isinstance(head, dict):
+        return sum(map(held_bytes, head.values()))
+    return sum(map(held_bytes, head)) if isinstance(head, list) else 0
 
 
 class _PartSize(NamedTuple):

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from seine.algebra.arrays import AnyArray
 from seine.operators.limited.memory_account import MemoryAccount
+from seine.operators.state.work_budget import NodeWork
 
 
 class QueryRanges(Struct, frozen=True, array_like=True):
@@ -50,7 +51,7 @@ class StageReport(Struct, frozen=True):
     punctuations.
 
     `notices` are what its operators noticed; `memory` is what joins within a memory have come to so far.
-    `candidates` are those that nodes have formed in this micro-batch.
+    `candidates` and `work` are what nodes have formed and done in this micro-batch.
     """
 
     state_rows: dict[int, int] = {}
@@ -60,6 +61,8 @@ class StageReport(Struct, frozen=True):
     group_rows: dict[int, int] = {}
     punctuation_rows: dict[int, int] = {}
     candidates: dict[int, int] = {}
+    work: dict[int, NodeWork] = {}
+    state_bytes: dict[int, int] = {}
 
 
 class SourceReport(Struct, frozen=True):

@@ -17,6 +17,7 @@ from starlette.routing import Match, Route
 
 from seine.errors import RunError, SeineError
 from seine.service.answers import (
+    CostsAnswer,
     DeadLetterPage,
     OutcomeAnswer,
     QueryAnswer,
@@ -24,6 +25,7 @@ from seine.service.answers import (
     StatusAnswer,
     StreamAnswer,
 )
+from seine.service.costs import CostPart
 from seine.service.http.console_routes import CONSOLE, PAGE
 from seine.service.http.events_route import EVENTS
 from seine.service.http.guarded_route import GuardedRoute
@@ -93,6 +95,20 @@ ROUTER = APIRouter(route_class=GuardedRoute, responses=_REFUSALS, redirect_slash
 )
 async def _status(calls: Calls) -> Response:
     return JsonAnswer(await calls.reads.run(calls.service.status))
+
+
+@ROUTER.get(
+    "/v1/costs",
+    operation_id="costs",
+    summary="What costs what: the dearest queries and nodes since the service was started",
+    response_model=CostsAnswer,
+)
+async def _costs(
+    calls: Calls,
+    by: Annotated[CostPart, Query(description="what they are compared by")] = "cpu",
+    limit: Annotated[int, Query(ge=1, le=_MOST_LETTERS, description="most queries, and most nodes")] = 20,
+) -> Response:
+    return JsonAnswer(await calls.reads.run(lambda: calls.service.costs(by, limit)))
 
 
 @ROUTER.get(

@@ -33,6 +33,8 @@ async def _metrics(calls: Calls) -> Response:
     service = calls.service
 
     def gathered() -> bytes:
-        return metrics_text(service.status(), service.stream_states(), service.driver.driving)
+        return metrics_text(
+            service.status(), service.stream_states(), service.driver.driving, service.kind_costs()
+        )
 
     return Response(await calls.reads.run(gathered), media_type=CONTENT_TYPE)

@@ -25,6 +25,7 @@ ROUTE_ROLES: Mapping[tuple[str, str], Role | None] = {
     ("GET", "/metrics"): "read",
     ("GET", "/v1/openapi.json"): "read",
     ("GET", "/v1/status"): "read",
+    ("GET", "/v1/costs"): "read",
     ("GET", "/v1/streams"): "read",
     ("GET", "/v1/dead-letters"): "read",
     ("GET", "/v1/queries"): "read",
