@@ -326,7 +326,7 @@ def run_here(monkeypatch: pytest.MonkeyPatch) -> None:
     def carry_out(_: object, run: Run, **__: object) -> None:
         run.driver.run_all(LocalHost(run.deployment).run)
 
-    monkeypatch.setattr("seine.spark.session.open_session", lambda master, log: None)
+    monkeypatch.setattr("seine.spark.session.open_session", lambda master, log, keep: None)
     monkeypatch.setattr("seine.spark.spark_host.run_on_spark", carry_out)
 
 

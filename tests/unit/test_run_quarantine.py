@@ -92,7 +92,7 @@ def test_the_command_says_which_query_failed_and_ends_with_status_3(
     def run_here(_: object, run: Run, **__: object) -> None:
         run.driver.run_all(LocalHost(run.deployment).run)
 
-    monkeypatch.setattr("seine.spark.session.open_session", lambda master, log: None)
+    monkeypatch.setattr("seine.spark.session.open_session", lambda master, log, keep: None)
     monkeypatch.setattr("seine.spark.spark_host.run_on_spark", run_here)
     lines: list[str] = []
     monkeypatch.setattr(ProgressLine, "tell", lambda _, text: lines.append(text))
