@@ -7,6 +7,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, expect
 
+from seine.service.access.token_file import TokenFile
 from tests.support.console_rig import ConsoleRig, keep_picture
 from tests.support.service_rig import STREAM
 
@@ -118,3 +119,23 @@ def test_a_hundred_thousand_queries_open_and_scroll(rig: ConsoleRig) -> None:
     grid.focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="q77799")).to_be_visible()
+
+
+def test_a_reader_sees_everything_and_is_told_what_needs_another_role(
+    tmp_path: Path, browser: Browser
+) -> None:
+    tokens = TokenFile(str(tmp_path / "tokens.json"))
+    reader = tokens.add("ann", "read")
+    rig = ConsoleRig(tmp_path, browser, token=TOKEN, tokens=tokens)
+    try:
+        rig.register(STREAM + "CREATE QUERY q AS SELECT a FROM s;")
+        page = rig.open("#/queries/q")
+        page.get_by_label("Token").fill(reader)
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("heading", name="q", exact=True)).to_be_visible()
+        page.get_by_role("button", name="Pause").click()
+        expect(page.get_by_role("alert")).to_contain_text("ann has the role read")
+        expect(page.get_by_role("alert")).to_contain_text("this needs the role write")
+        assert rig.service.query("q")["state"] == "running"
+    finally:
+        rig.close()

@@ -48,6 +48,7 @@ function Figures({ query }) {
     <div><dt>punctuations</dt><dd>${number(query.punctuations)}</dd></div>
     ${query.shed > 0 && html`<div><dt>shed</dt><dd>${number(query.shed)}</dd></div>`}
     ${query.exact_share !== null && html`<div><dt>of the exact answer</dt><dd>${(query.exact_share * 100).toFixed(1)} %</dd></div>`}
+    ${query.owner && html`<div><dt>owner</dt><dd>${query.owner}</dd></div>`}
     <div><dt>since entry</dt><dd>${number(query.since.entry)}</dd></div>
     ${waits.map(([stream, why]) => html`<div class="bad"><dt>waits for ${stream}</dt><dd>${why}</dd></div>`)}
   </dl>`;
@@ -121,7 +122,7 @@ export function QueryPage({ name }) {
   return html`<section class="page">
     <p class="crumbs"><a href="#/queries">Queries</a> /</p>
     <div class="titleline"><h1>${query.query}</h1><${State} state=${query.state} /></div>
-    ${query.failure && html`<p class="refusal" role="alert">It failed at entry ${query.failure.entry}: ${query.failure.reason}</p>`}
+    ${query.failure && html`<p class="refusal" role="alert">It ${query.state === "failed" ? "failed" : "was paused"} at entry ${query.failure.entry}: ${query.failure.reason}</p>`}
     <${Actions} query=${query} onDone=${() => setTurn(turn + 1)} />
     <div class="columns">
       <div>
