@@ -1,7 +1,7 @@
 """A side: Seine on Spark, measured by the CPU time of its driver alone.
 
-The driver is this process, and of Spark's JVM the threads that plan and schedule; those that run tasks,
-compile and collect garbage are not of it.
+The driver is this process, of Spark's JVM the threads that plan and schedule, and the processes that plan
+for Python sources; threads that run tasks, compile and collect garbage are not of it.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ _OF_DRIVER = (
     "Thread-",
     "kafka-admin",
 )
+_PLANNER = "python_streaming_source_runner"
 
 
 def run_side(arguments: list[str]) -> BatchCost:
@@ -41,20 +42,42 @@ def _mark(batch: int, rows: int, out: int) -> Mark:
 
 
 def _planning_cpu() -> float:
-    """CPU seconds of the threads of the JVM that plan and schedule."""
-    tick, total = os.sysconf("SC_CLK_TCK"), 0.0
-    for child in _children(os.getpid()):
-        for thread in os.listdir(f"/proc/{child}/task"):
-            with open(f"/proc/{child}/task/{thread}/stat", encoding="ascii", errors="replace") as file:
-                name, fields = file.read().split("(", 1)[1].rsplit(")", 1)
-            if name.startswith(_OF_DRIVER):
-                total += sum(map(int, fields.split()[11:13])) / tick
+    """CPU seconds of the threads of the JVM that plan and schedule, and of the processes that plan for it."""
+    total = 0.0
+    for jvm in _children(str(os.getpid())):
+        for thread in os.listdir(f"/proc/{jvm}/task"):
+            name, used = _named_cpu(f"/proc/{jvm}/task/{thread}")
+            total += used if name.startswith(_OF_DRIVER) else 0.0
+        total += sum(_named_cpu(f"/proc/{child}")[1] for child in _children(jvm) if _plans(child))
     return total
 
 
-def _children(process: int) -> list[str]:
-    with open(f"/proc/{process}/task/{process}/children", encoding="ascii") as file:
-        return file.read().split()
+def _named_cpu(folder: str) -> tuple[str, float]:
+    """The name of a process or thread, and the CPU seconds that it has used; of one that has ended, none."""
+    content = _content(f"{folder}/stat")
+    if not content:
+        return "", 0.0
+    name, fields = content.split("(", 1)[1].rsplit(")", 1)
+    return name, sum(map(int, fields.split()[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
+def _plans(process: str) -> bool:
+    return _PLANNER in _content(f"/proc/{process}/cmdline")
+
+
+def _children(process: str) -> list[str]:
+    """The processes that any thread of a process has started."""
+    threads = os.listdir(f"/proc/{process}/task")
+    return " ".join(_content(f"/proc/{process}/task/{thread}/children") for thread in threads).split()
+
+
+def _content(path: str) -> str:
+    """A file of /proc; empty if what it is about has ended."""
+    try:
+        with open(path, encoding="ascii", errors="replace") as file:
+            return file.read()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
 
 
 if __name__ == "__main__":
