@@ -26,7 +26,7 @@ def check_source(spark: SparkSession, stream: StreamDef, reading: SparkReading) 
     """Refuse a stream that Spark cannot open, or whose topics no broker has."""
     topics = topics_of(stream, reading)
     if topics is not None:
-        _check_topics(stream, topics)
+        _check_topics(stream, topics, reading)
         return
     open_frame(spark, stream, reading)
     if stream.reader is None or stream.reader.format != "kafka":
@@ -44,11 +44,15 @@ def check_source(spark: SparkSession, stream: StreamDef, reading: SparkReading) 
         raise _unreadable(stream, reading.secrets.hide(_reason(error))) from None
 
 
-def _check_topics(stream: StreamDef, topics: TopicReading) -> None:
+def _check_topics(stream: StreamDef, topics: TopicReading, reading: SparkReading) -> None:
     try:
-        TopicClient(topics.settings, topics.topics, _SECONDS_FOR_A_BROKER).offsets(EARLIEST)
+        client = TopicClient(topics.settings, topics.topics, _SECONDS_FOR_A_BROKER)
+        try:
+            client.offsets(EARLIEST)
+        finally:
+            client.close()
     except RunError as error:
-        raise _unreadable(stream, error.message) from None
+        raise _unreadable(stream, reading.secrets.hide(error.message)) from None
 
 
 def _unreadable(stream: StreamDef, reason: str) -> SeineError:
