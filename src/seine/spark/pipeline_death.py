@@ -25,6 +25,7 @@ _SPARK = re.compile(
 _BROKER = re.compile(
     r"org\.apache\.kafka\.common\.errors\.(?:Timeout|Disconnect|Network)Exception|\bBrokerSilent: "
 )
+_OUR_CLIENT = "BrokerSilent: "
 _HEAP = re.compile(r"java\.lang\.OutOfMemoryError")
 _OURS = re.compile(r"^seine\.[\w.]+: ")  # errors with words for users
 _NAMED = re.compile(r"[\w.]+(?:Error|Exception): ")
@@ -73,7 +74,8 @@ def death_of(error: BaseException | None) -> PipelineDeath:
     if _HEAP.search(text):
         return PipelineDeath(DeathCause.INFRASTRUCTURE, "the JVM of Spark ran out of memory")
     if _BROKER.search(text):
-        return PipelineDeath(DeathCause.SOURCE, "Kafka does not answer")
+        reason = reason_of(error) if _OUR_CLIENT in text else "Kafka does not answer"
+        return PipelineDeath(DeathCause.SOURCE, reason)
     work = any(_raised(text)) and "Python worker exited unexpectedly" not in text
     if not work and _WORKER.search(text):
         return PipelineDeath(DeathCause.INFRASTRUCTURE, "a Python worker of Spark died")

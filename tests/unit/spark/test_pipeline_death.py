@@ -83,7 +83,8 @@ def test_no_reason() -> None:
 
 def test_a_broker_that_does_not_answer_is_nobodys_fault() -> None:
     java = "org.apache.kafka.common.errors.TimeoutException: Timed out waiting for a node assignment"
-    ours = TRACEBACK.replace("ZeroDivisionError: by nothing", "seine.topics.trouble.BrokerSilent: x")
-    for text in (java, ours):
+    refused = "Kafka does not answer: Connection refused"
+    ours = TRACEBACK.replace("ZeroDivisionError: by nothing", f"seine.topics.trouble.BrokerSilent: {refused}")
+    for text, reason in ((java, "Kafka does not answer"), (ours, refused)):
         death = death_of(RuntimeError(text))
-        assert (death.cause, death.reason) == (DeathCause.SOURCE, "Kafka does not answer")
+        assert (death.cause, death.reason) == (DeathCause.SOURCE, reason)
