@@ -117,7 +117,11 @@ def test_every_record_of_the_ranges_once(client: FakeTopic, seed: int) -> None:
 
 
 def test_trouble_that_passes_is_waited_for(client: FakeTopic) -> None:
-    client.trouble = [KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN]
+    client.trouble = [
+        KafkaError._TRANSPORT,
+        KafkaError._ALL_BROKERS_DOWN,
+        KafkaError.GROUP_AUTHORIZATION_FAILED,
+    ]
     client.partitions[0], client.ends[0] = {0: b"a", 1: b"b"}, 2
     assert _read([OffsetRange("t", 0, 0, 2)])[VALUE].to_pylist() == [b"a", b"b"]
     assert _read([OffsetRange("t", 0, 0, 2)]).column_names == [VALUE, PLACE]
