@@ -30,6 +30,13 @@ CREATE QUERY busy AS SELECT oid, COUNT(*) AS n, SUM(amount) AS total, MIN(note) 
   FROM orders GROUP BY oid HAVING COUNT(*) >= 6;
 CREATE QUERY unpaid AS SELECT oid FROM orders EXCEPT SELECT oid FROM pays;
 CREATE QUERY seen AS SELECT oid FROM orders WHERE amount > 50 UNION SELECT oid FROM pays WHERE amount > 50;
+CREATE QUERY dearest AS SELECT cust, oid, ROW_NUMBER() OVER (PARTITION BY cust ORDER BY amount DESC) AS place
+  FROM orders QUALIFY place <= 2;
+CREATE QUERY latest AS SELECT oid, amount FROM pays ORDER BY ts DESC, oid LIMIT 3;
+CREATE QUERY moving AS SELECT oid, SUM(amount) OVER (PARTITION BY oid ORDER BY ts ROWS 2 PRECEDING) AS three,
+  LAG(amount) OVER (PARTITION BY oid ORDER BY ts) AS before FROM orders;
+CREATE QUERY words AS SELECT array_join(split(note, '"'), '-') AS word, corr(amount, ts) AS along,
+  to_json(named_struct('n', COUNT(*))) AS told FROM orders GROUP BY array_join(split(note, '"'), '-');
 CREATE STREAM items (item STRING, seller BIGINT, ts BIGINT) TIMESTAMP BY ts PUNCTUATED ON (item)
   FROM 'items.jsonl';
 CREATE STREAM bids (item STRING, price BIGINT, ts BIGINT) TIMESTAMP BY ts PUNCTUATED ON (item)

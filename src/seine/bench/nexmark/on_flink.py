@@ -1,8 +1,8 @@
 """A side: Nexmark's queries on Flink, one after the other in one process, which is warm.
 
 State is in RocksDB, checkpoints are exactly-once and every second, two subtasks; results are JSON in files,
-of changelogs as Debezium writes them. Of each query a job over a few events comes first: what that takes is
-what a job takes to start, and is left out.
+of changelogs as Debezium writes them. Of each query a job over the first events comes first: what that takes,
+to start and to become warm, is left out.
 """
 
 from __future__ import annotations

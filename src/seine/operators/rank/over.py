@@ -12,26 +12,23 @@ frames reach. Otherwise all rows alive are, and a partition to which something h
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from seine.algebra.arrays import AnyArray, BoolArray, IntArray
+from seine.algebra.arrays import BoolArray, IntArray
 from seine.algebra.over_plan import RANGE
 from seine.algebra.rank_plan import Ordering
-from seine.operators.group.group_release import Releasing
 from seine.operators.rank.frames import OrderedRows, frame_values
-from seine.operators.rank.live_rows import BEGUN, DueRows, LiveRows
-from seine.operators.rank.row_order import RowOrder, RowOrdering
+from seine.operators.rank.live_rows import BEGUN, DueRows
+from seine.operators.rank.partitions import PartitionOperator
 from seine.operators.rank.shown_changes import NumberedEntries
-from seine.operators.rank.shown_rows import ShownRows
 from seine.operators.state.identified_rows import open_rows, take_identities
 from seine.operators.state.keyed_table import HASH
 from seine.operators.state.store import Store
-from seine.rows.clock import Clock
-from seine.rows.delta import FOREVER, NEVER, Delta, data_names
+from seine.rows.delta import FOREVER, NEVER, Delta
 from seine.rows.grouping import as_mask, group_rows
 from seine.rows.hashing import hash_columns
 
@@ -42,68 +39,27 @@ MOST_CELLS = 1 << 18  # rows at instants that are computed at once, unless one i
 _NULL_ORDER_VALUE = 2**61  # the value of a NULL in ORDER BY, or its opposite
 
 
-class OverOperator:
+class OverOperator(PartitionOperator):
     """The window functions of one node in one bucket."""
 
     def __init__(self, node: OverNode, buckets: int = 1) -> None:
-        port = node.ports[0]
-        self._streams, self._functions, self._reach = node.streams, node.functions, node.reach
-        self._data = data_names(len(port.types))
-        types = {name: type_.arrow() for name, type_ in zip(self._data, port.types, strict=True)}
-        self._partition = tuple(f"c{index}" for part in port.key for index in part.columns)
-        time = BEGUN if node.timed else None
-        self._ordering = RowOrdering(self._partition, node.order, time, tuple(self._data))
-        offsets = [
-            bound for f in node.functions if f.frame.unit == RANGE for bound in (f.frame.start, f.frame.end)
-        ]
-        self._by_value = node.order[0] if any(offsets) else None
-        self._live = LiveRows(types, port.identities)
-        values = {f"c{len(types) + i}": f.call.type.arrow() for i, f in enumerate(node.functions)}
+        width = len(node.ports[0].types)
+        values = {f"c{width + i}": f.call.type.arrow() for i, f in enumerate(node.functions)}
+        super().__init__(node, buckets, values, False)
+        self._functions, self._reach = node.functions, node.reach
         self._values = [*values]
-        self._shown = ShownRows(types | values, False)
-        self._compared = [HASH, BEGUN, *self._data]
-        releases = node.releases
-        self._releasing = Releasing(port, node.ports[1:], releases, buckets) if releases else None
+        ranges = [function.frame for function in node.functions if function.frame.unit == RANGE]
+        has_offsets = any(bound for frame in ranges for bound in (frame.start, frame.end))
+        self._by_value = node.order[0] if has_offsets else None
 
-    def step(self, inputs: list[list[Delta]], clock: Clock, store: Store) -> Iterator[Delta]:
-        progress = clock.progress(self._streams)
-        arrived = sum(delta.plus.num_rows for delta in inputs[0])
-        due = self._live.due(inputs[0], progress, store)
-        if due is not None:
-            held = self._live.held(due.hashes, store)
-            yield from (
-                self._change(held, due, store) if self._reach is None else self._append(held, due, store)
-            )
-        if self._releasing:
-            self._releasing.step(inputs[1:], arrived, clock, self._streams, store, self)
-
-    def state_rows(self, store: Store) -> int:
-        return 0
-
-    def group_rows(self, store: Store) -> int:
-        return self._live.size(store) + self._shown.size(store)
-
-    def punctuation_rows(self, store: Store) -> int:
-        return self._releasing.punctuation_rows(store) if self._releasing else 0
-
-    def size(self, store: Store) -> int:
-        """About how many rows there are."""
-        return self.group_rows(store)
-
-    def release(self, finished: Callable[[pa.RecordBatch], AnyArray], store: Store) -> int:
-        """Forget the rows of partitions that nothing will change; how many rows stay."""
-        stay = 0
-        for rows in (self._live, self._shown):
-            held = rows.everything(store)
-            keys = [held[name] for name in self._partition]
-            places = finished(pa.RecordBatch.from_arrays(keys, [f"k{i}" for i in range(len(keys))]))
-            rows.forget(held.take(pa.array(places)), store)
-            stay += held.num_rows - len(places)
-        return stay
+    def _answer(self, due: DueRows, store: Store) -> Iterator[Delta]:
+        held = self._live.held(due.hashes, store)
+        yield from self._change(held, due, store) if self._reach is None else self._append(held, due, store)
 
     def _append(self, held: pa.RecordBatch, due: DueRows, store: Store) -> Iterator[Delta]:
         """Emit rows that begin with values that never change."""
-        rows, order, sequence = self._ordered([held, due.begins])
+        rows, order = self._ordered([held, due.begins])
+        sequence = np.argsort(order.entry, kind="stable")
         partition = order.partition[order.entry[sequence]]
         fresh = np.flatnonzero(sequence >= held.num_rows)
         ordered = rows.take(pa.array(sequence))
@@ -129,7 +85,8 @@ class OverOperator:
 
     def _change(self, held: pa.RecordBatch, due: DueRows, store: Store) -> Iterator[Delta]:
         """Emit what changes, instant by instant, in the partitions to which something happens."""
-        rows, order, sequence = self._ordered([held, due.begins])
+        rows, order = self._ordered([held, due.begins])
+        sequence = np.argsort(order.entry, kind="stable")
         ends = self._live.end_times(held, due)
         starts = np.concatenate([np.full(held.num_rows, NEVER), due.begins[BEGUN].to_numpy()])
         partition = order.partition[order.entry]
@@ -185,12 +142,6 @@ class OverOperator:
         opens = np.zeros(len(groups.starts), np.int64)
         opens[label[: examples.num_rows]] = first
         return np.asarray(opens[label[examples.num_rows :]])
-
-    def _ordered(self, parts: list[pa.RecordBatch]) -> tuple[pa.RecordBatch, RowOrder, IntArray]:
-        """Rows, their order, and the rows in that order."""
-        rows = pa.concat_batches([part.select(self._compared) for part in parts])
-        order = self._ordering.of(rows, rows[HASH].to_numpy())
-        return rows, order, np.argsort(order.entry, kind="stable")
 
     def _cells(self, rows: pa.RecordBatch, segment: IntArray, peers: IntArray) -> OrderedRows:
         first, last = np.searchsorted(segment, segment), np.searchsorted(segment, segment, "right") - 1

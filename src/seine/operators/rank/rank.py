@@ -14,92 +14,43 @@ that may end early all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
-from seine.algebra.arrays import AnyArray, BoolArray, IntArray
+from seine.algebra.arrays import BoolArray, IntArray
 from seine.algebra.rank_plan import ROW_NUMBER
-from seine.operators.group.group_release import Releasing
-from seine.operators.rank.live_rows import BEGUN, ENDS, DueRows, LiveRows
+from seine.operators.rank.live_rows import BEGUN, ENDS, DueRows
 from seine.operators.rank.outlived import outlived
-from seine.operators.rank.row_order import RowOrder, RowOrdering
+from seine.operators.rank.partitions import PartitionOperator
+from seine.operators.rank.row_order import RowOrder
 from seine.operators.rank.shown_changes import EntryEvents, Ranking, shown_changes
-from seine.operators.rank.shown_rows import ShownRows
-from seine.operators.state.keyed_table import HASH
 from seine.operators.state.store import Store
-from seine.rows.clock import Clock
-from seine.rows.delta import FOREVER, Delta, data_names
+from seine.rows.delta import FOREVER, Delta
 
 if TYPE_CHECKING:
     from seine.operators.rank.rank_node import RankNode
 
 WANTED = "c1"  # the column that says how many rows of a partition are wanted
-Finished = Callable[[pa.RecordBatch], AnyArray]  # the places of the keys that are final
 
 
-class RankOperator:
+class RankOperator(PartitionOperator):
     """The ranks of one node in one bucket."""
 
     def __init__(self, node: RankNode, buckets: int = 1) -> None:
-        port = node.ports[0]
-        self._streams = node.streams
-        data = data_names(len(port.types))
-        types = {name: type_.arrow() for name, type_ in zip(data, port.types, strict=True)}
-        partition = tuple(f"c{index}" for part in port.key for index in part.columns)
-        self._ordering = RowOrdering(partition, node.order, BEGUN if node.timed else None, tuple(data))
+        super().__init__(node, buckets, {}, node.with_number)
         self._ranking = Ranking(node.function, node.with_number, node.lasting)
-        self._prunes = not node.lasting and not port.identities and node.function == ROW_NUMBER
-        self._live = LiveRows(types, port.identities)
-        self._shown = ShownRows(types, node.with_number)
-        self._partition = partition
-        self._compared = [HASH, BEGUN, *data]
-        releases = node.releases
-        self._releasing = Releasing(port, node.ports[1:], releases, buckets) if releases else None
+        self._prunes = not node.lasting and not node.ports[0].identities and node.function == ROW_NUMBER
 
-    def step(self, inputs: list[list[Delta]], clock: Clock, store: Store) -> Iterator[Delta]:
-        progress = clock.progress(self._streams)
-        arrived = sum(delta.plus.num_rows for delta in inputs[0])
-        due = self._live.due(inputs[0], progress, store)
-        if due is not None:
-            yield from self._change(due, store)
-        if self._releasing:
-            self._releasing.step(inputs[1:], arrived, clock, self._streams, store, self)
-
-    def state_rows(self, store: Store) -> int:
-        return 0
-
-    def group_rows(self, store: Store) -> int:
-        return self._live.size(store) + self._shown.size(store)
-
-    def punctuation_rows(self, store: Store) -> int:
-        return self._releasing.punctuation_rows(store) if self._releasing else 0
-
-    def size(self, store: Store) -> int:
-        """About how many rows there are."""
-        return self.group_rows(store)
-
-    def release(self, finished: Finished, store: Store) -> int:
-        """Forget the rows of partitions that nothing will change; how many rows stay."""
-        stay = 0
-        for rows in (self._live, self._shown):
-            held = rows.everything(store)
-            keys = [held[name] for name in self._partition]
-            places = finished(pa.RecordBatch.from_arrays(keys, [f"k{i}" for i in range(len(keys))]))
-            rows.forget(held.take(pa.array(places)), store)
-            stay += held.num_rows - len(places)
-        return stay
-
-    def _change(self, due: DueRows, store: Store) -> Iterator[Delta]:
+    def _answer(self, due: DueRows, store: Store) -> Iterator[Delta]:
         hashes = due.hashes
         before = self._shown.of(hashes, store)
         held = self._live.held(hashes, store)
         lasting = before if self._ranking.forgets else held
         parts = [lasting, due.begins, *([] if self._ranking.forgets else [before])]
-        rows = pa.concat_batches([part.select(self._compared) for part in parts])
-        order = self._ordering.of(rows, rows[HASH].to_numpy())
+        rows, order = self._ordered(parts)
         wanted = rows[WANTED].to_numpy()
         of_held, of_begun, of_before = _split(order.entry, lasting.num_rows, due.begins.num_rows)
         ends = self._live.end_times(held, due)
