@@ -266,7 +266,7 @@ def _item(binder: ExpressionBinder, node: exp.Expr) -> Expression:
 def _refusal(node: exp.Expr) -> tuple[str, str]:
     """The message and hint for a node that cannot be bound."""
     if isinstance(node, exp.Query | exp.Exists):
-        hint = "EXISTS and IN stand in WHERE, alone or joined by AND; an aggregate also in SELECT and HAVING"
+        hint = "EXISTS and IN stand in WHERE, joined by AND; with OR, in a sub-query in FROM beneath groups"
         return "a sub-query is not supported here", hint
     if isinstance(node, exp.Star):
         return "* stands for columns only in a SELECT list and in COUNT(*)", "name the columns"
@@ -331,7 +331,7 @@ def _is(binder: ExpressionBinder, node: exp.Expr) -> Expression:
 def _in(binder: ExpressionBinder, node: exp.Expr) -> Expression:
     if not node.expressions:
         refused = node.args.get("query") or node
-        hint = "an IN with a sub-query stands in WHERE, alone or joined by AND"
+        hint = "an IN with a sub-query stands in WHERE; beneath groups with OR, in a sub-query in FROM"
         raise binder.context.error(refused, "IN takes a list of values here", hint)
     return resolve_call("in", [binder.bind(node.this), *(binder.bind(value) for value in node.expressions)])
 

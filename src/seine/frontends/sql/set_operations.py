@@ -13,6 +13,7 @@ from seine.frontends.sql.context import CommonTable, Context
 from seine.frontends.sql.ranked_select import limited
 from seine.frontends.sql.scope import key_of
 from seine.frontends.sql.select import analyse_select, refuse_clauses
+from seine.frontends.sql.spread_exists import spread_exists
 
 _KINDS = {
     exp.Except: (SetKind.EXCEPT, SetKind.EXCEPT_ALL),
@@ -24,7 +25,8 @@ def analyse(node: exp.Expr, context: Context) -> Projection | Plan:
     """Bind any query: a SELECT, a set operation, or either in parentheses."""
     context = _with_common_tables(node, context)
     if isinstance(node, exp.Select):
-        return analyse_select(node, context, analyse)
+        spread = spread_exists(node, context)
+        return analyse_select(node, context, analyse) if spread is None else analyse(spread, context)
     if isinstance(node, exp.Subquery):
         refuse_clauses(node, context, {"this", "alias", "with_"})
         return analyse(node.this, context)

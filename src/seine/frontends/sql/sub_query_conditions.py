@@ -40,7 +40,7 @@ def conditions_apart(where: exp.Expr) -> tuple[list[exp.Expr], list[SubQueryCond
     """The conjuncts of a condition, and apart from them those that are sub-query conditions."""
     plain, with_queries = [], []
     for part in where.flatten() if isinstance(where, exp.And) else [where]:
-        condition = _sub_query_condition(part, False)
+        condition = sub_query_condition(part)
         if condition is not None:
             with_queries.append(condition)
         elif isinstance(part.unnest(), exp.And):
@@ -52,10 +52,11 @@ def conditions_apart(where: exp.Expr) -> tuple[list[exp.Expr], list[SubQueryCond
     return plain, with_queries
 
 
-def _sub_query_condition(node: exp.Expr, negated: bool) -> SubQueryCondition | None:
+def sub_query_condition(node: exp.Expr, negated: bool = False) -> SubQueryCondition | None:
+    """The condition that a node is; None if it is none of these."""
     node = node.unnest()
     if isinstance(node, exp.Not):
-        return _sub_query_condition(node.this, not negated)
+        return sub_query_condition(node.this, not negated)
     if isinstance(node, exp.Exists):
         return SubQueryCondition(node.this, (), negated)
     if isinstance(node, exp.In) and node.args.get("query") is not None:
