@@ -370,5 +370,5 @@ def test_a_query_of_too_many_streams_is_refused_before_it_is_planned() -> None:
     network = Network()
     with pytest.raises(SeineError, match="more than 400 streams") as caught:
         network.add(Query("q", plan))
-    assert caught.value.hint == "it can be checked, but not run: split it"
+    assert caught.value.hint == "it can be checked, but not run: split it, e.g. its outer joins"
     assert not network.nodes

@@ -52,7 +52,7 @@ def run_flink(
             "tables": [
                 text for name, at in ((_FEW_EVENTS, few), (_ALL_EVENTS, folder)) for text in _tables(name, at)
             ],
-            "jobs": [job for query in queries for job in _jobs(query, out)],
+            "jobs": [_warming(queries[0], out), *(job for query in queries for job in _jobs(query, out))],
         }
         costs = dict(_carried(python, request))
         for query in queries:
@@ -112,18 +112,24 @@ def _tables(database: str, folder: Path) -> list[str]:
     return [f"CREATE DATABASE {database}", f"USE {database}", *made]
 
 
+def _warming(query: str, out: str) -> tuple[str, str, str]:
+    """A job before all others, for what the first one loads and compiles; it is not counted."""
+    name = f"warm_{query}"
+    return name, _FEW_EVENTS, _statement(name, query, Path(out, name))
+
+
 def _jobs(query: str, out: str) -> list[tuple[str, str, str]]:
     """The job over few events, and that over all: its name, its database and its statement."""
-    form = "debezium-json" if query in CHANGING else "json"
     return [
-        (
-            f"{query} {database}",
-            database,
-            f"CREATE TABLE {query} WITH ({_files(Path(out, database, query))}, 'format' = '{form}')"
-            f" AS {flink_text(query)}",
-        )
+        (f"{query} {database}", database, _statement(query, query, Path(out, database, query)))
         for database in (_FEW_EVENTS, _ALL_EVENTS)
     ]
+
+
+def _statement(table: str, query: str, path: Path) -> str:
+    """What writes the answer of a query to files."""
+    form = "debezium-json" if query in CHANGING else "json"
+    return f"CREATE TABLE {table} WITH ({_files(path)}, 'format' = '{form}') AS {flink_text(query)}"
 
 
 def _files(path: Path) -> str:

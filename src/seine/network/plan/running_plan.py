@@ -21,9 +21,7 @@ def running_plan(query: Query, birth_epoch: int | None, estimates: Estimates | N
     """
     if sum(not part.inputs for part in walk(query.plan)) > MOST_TABLES:
         message = f"query {query.name!r} reads more than {MOST_TABLES} streams and relations"
-        raise SeineError(
-            message, hint="it can be checked, but not run: split it; each outer join triples them"
-        )
+        raise SeineError(message, hint="it can be checked, but not run: split it, e.g. its outer joins")
     if isinstance(query.plan, Search):
         return query.plan
     final = query.option("emit") == "final"
