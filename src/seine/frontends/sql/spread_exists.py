@@ -27,7 +27,7 @@ def spread_exists(select: exp.Select, context: Context) -> exp.Expr | None:
     plain = not is_grouped(select) and not is_ranked(select) and select.args.get("distinct") is None
     if not plain or context.outer is not None:
         return None
-    outputs = [node for item in select.expressions for node in _own(item, select, exp.Exists)]
+    outputs = [node for item in select.expressions for node in _own_nodes(item, select, exp.Exists)]
     if outputs:
         if len(outputs) > _MOST_OUTPUTS:
             message = f"a SELECT has at most {_MOST_OUTPUTS} EXISTS among its outputs"
@@ -37,7 +37,7 @@ def spread_exists(select: exp.Select, context: Context) -> exp.Expr | None:
     return None if disjunction is None else _by_disjunct(select, *disjunction)
 
 
-def _own(node: exp.Expr, select: exp.Select, kind: type[exp.Expr]) -> list[exp.Expr]:
+def _own_nodes(node: exp.Expr, select: exp.Select, kind: type[exp.Expr]) -> list[exp.Expr]:
     """The nodes of a kind that belong to a SELECT itself, and not to a sub-query of it."""
     return [one for one in node.find_all(kind) if one.parent_select is select]
 
