@@ -6,6 +6,7 @@ their input by position; a join's input is the left row followed by the right ro
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -14,7 +15,7 @@ from functools import cached_property
 from seine.algebra import aggregates
 from seine.algebra.definitions import RelationDef, StreamDef
 from seine.algebra.expressions import Expression, columns_of
-from seine.algebra.types import BOOLEAN, Field, Type
+from seine.algebra.types import BIGINT, BOOLEAN, Field, Type
 
 
 class Plan:
@@ -358,6 +359,33 @@ class Query:
     def option(self, name: str, default: object = None) -> object:
         """The value of a WITH option, or the default if it is not given."""
         return dict(self.options).get(name, default)
+
+    @property
+    def once(self) -> FirstOfPeriod | None:
+        """By which columns, and of which periods, the first result is told; None if all are."""
+        once, per = self.option("once"), self.option("per")
+        if once is None:
+            return None
+        assert isinstance(once, str) and isinstance(per, int)
+        names = [field.name for field in self.plan.schema]
+        return FirstOfPeriod(tuple(names.index(name) for name in json.loads(once)), per)
+
+    @property
+    def record_fields(self) -> tuple[Field, ...]:
+        """The columns of its records: those of the plan, and how many results followed if that is told."""
+        fields = tuple(self.plan.schema)
+        return fields if self.option("once") is None else (*fields, Field(FOLLOWED, BIGINT))
+
+
+@dataclass(frozen=True)
+class FirstOfPeriod:
+    """WITH (once = ..., per = ...): the columns of a key, by place, and the length of a period."""
+
+    columns: tuple[int, ...]
+    per: int
+
+
+FOLLOWED = "followed"  # the column behind those of a query that tells first results alone
 
 
 def walk(plan: Plan) -> Iterator[Plan]:

@@ -7,6 +7,7 @@ import logging
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from seine.algebra.definitions import Source
 from seine.errors import SeineError
@@ -57,8 +58,8 @@ class Files:
             if (lies_within(path, self.within) if os.path.islink(path) else inside[os.path.dirname(path)])
         ]
         if len(let_in) < len(paths):
-            left_out = min({*paths} - {*let_in})
-            _logger.warning("files outside the roots are left out", extra={"path": left_out})
+            for path in {*paths} - {*let_in}:
+                _warn_left_out(path)
         return let_in
 
     @property
@@ -100,3 +101,9 @@ def lies_within(path: str, roots: Iterable[str]) -> bool:
 
 def _is_below(real: str, roots: Iterable[str]) -> bool:
     return any(os.path.commonpath([root, real]) == root for root in roots)
+
+
+@lru_cache(maxsize=1000)
+def _warn_left_out(path: str) -> None:
+    """Said once of a file, which is looked at again and again."""
+    _logger.warning("file outside the roots is left out", extra={"path": path})

@@ -165,6 +165,10 @@ class Builder:
             if self._final_item is None and not block.is_of_tables:
                 self._deliver(self._settled(block), form)
                 return
+        if (alert := self._query.once) is not None:
+            placed = self._breakers.firsts(self._joined(block), alert.columns, alert.per)
+            self._deliver(_rows_of(placed), form)
+            return
         if not tell_ends:
             weight = None if form.changelog else importance_of(block, form.importance)
             weights = () if weight is None else (weight,)

@@ -16,6 +16,7 @@ from seine.operators.group.final_node import FinalNode
 from seine.operators.group.final_partners_node import FinalPartnersNode
 from seine.operators.group.merge_node import MergeNode
 from seine.operators.group.multiset_node import MultisetNode
+from seine.operators.group.once_node import OnceNode
 from seine.operators.group.pane_fan_node import PaneFanNode
 from seine.operators.group.partner_lookup_node import PartnerLookupNode
 from seine.operators.group.regroup_node import RegroupNode
@@ -62,6 +63,7 @@ KINDS = NodeKinds(
     MultisetNode,
     RankNode,
     OverNode,
+    OnceNode,
     ChangelogNode,
     FinalNode,
     FinalPartnersNode,

@@ -43,7 +43,7 @@ class PostgresTarget(SinkTarget):
         self._table = tables.table_name(sink.definition.option("table"))
         self._key = sink.definition.key
         read = [queries[name] for name in sink.definition.queries]
-        rows, domain = read[0].plan.schema, form_of(read[0]).domain
+        rows, domain = read[0].record_fields, form_of(read[0]).domain
         self._columns = tables.row_columns(rows) if self._key else tables.record_columns(domain)
         self.in_whole_batches = bool(self._key)
         self._names = [name for name, _ in self._columns]

@@ -26,7 +26,7 @@ def record_schema(query: Query) -> pa.Schema:
     time = pa.timestamp("us", "UTC") if form_of(query).domain == "timestamp" else pa.int64()
     row: pa.DataType = pa.string()
     if not isinstance(query.plan, Search | DocumentQuery):
-        row = pa.struct([(field.name, _column_type(field.type)) for field in query.plan.schema])
+        row = pa.struct([(field.name, _column_type(field.type)) for field in query.record_fields])
     return pa.schema([("op", pa.string()), ("t_start", time), ("t_end", time), ("row", row)])
 
 

@@ -32,7 +32,7 @@ def typed_results(results: DataFrame, query: Query) -> DataFrame:
     time = "timestamp" if form_of(query).domain == "timestamp" else "bigint"
     row = F.col("row")
     if not isinstance(query.plan, Search | DocumentQuery):
-        columns = [spark_types.StructField(one.name, _column_type(one)) for one in query.plan.schema]
+        columns = [spark_types.StructField(one.name, _column_type(one)) for one in query.record_fields]
         row = F.from_json(row, spark_types.StructType(columns))
     times = [F.col(name).cast(time).alias(name) for name in ("t_start", "t_end")]
     return results.where(F.col("query") == query.name).select("op", *times, row.alias("row"))

@@ -12,6 +12,7 @@ from seine.errors import Position
 from seine.frontends.keyword.search import read_search
 from seine.frontends.keyword.search_statement import SearchStatement
 from seine.frontends.keyword.searched_graph import SearchedGraphs
+from seine.frontends.script.bind_once import bind_once
 from seine.frontends.script.limited_queries import refuse_misplaced_limit, refuse_misplaced_relation
 from seine.frontends.script.options import Options, read_options
 from seine.frontends.script.script import Declarations
@@ -24,7 +25,7 @@ from seine.frontends.xscl.known_blocks import KnownBlocks
 
 _LANGUAGES = ["SELECT", "SEARCH", "XSCL"]
 # Options; those that follow from memory are refused with it.
-_OF_SELECT = ("memory", "emit", "importance", "punctuations", "purge", "schemes", "objective")
+_OF_SELECT = ("memory", "emit", "importance", "punctuations", "purge", "schemes", "objective", "once", "per")
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,7 @@ def read_query(
     if plan is None:
         plan = parse_select(cursor.source, start, end, templates.tables)
     query = Query(name.written, bound_ranks(plan), options, cursor.source.text[start:end])
+    query = bind_once(cursor, query, places)
     if "memory" in places:
         refuse_misplaced_limit(cursor, query, places["memory"])
     refuse_misplaced_relation(cursor, query, name)

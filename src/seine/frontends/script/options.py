@@ -9,6 +9,7 @@ from seine.algebra.histories import HISTORIES
 from seine.algebra.memory_limit import IMPORTANCE_FUNCTIONS, SHEDDING_POLICIES, bytes_of
 from seine.algebra.search_plan import ENGINES
 from seine.frontends.text.cursor import Cursor
+from seine.frontends.text.durations import read_duration
 from seine.frontends.text.lexer import Token, TokenKind
 
 _NEED_MEMORY = ("shed", "alpha", "beta", "seed")
@@ -37,7 +38,15 @@ def read_options(cursor: Cursor) -> tuple[Options, dict[str, Token]]:
     for name in _NEED_MEMORY:
         if name in options and "memory" not in options:
             raise cursor.error(f"option {name} needs memory", "add memory = n", at=places[name])
+    for name, other in (("once", "per"), ("per", "once")):
+        if name in options and other not in options:
+            hint = "once = 'key columns', per = INTERVAL '1' HOUR"
+            raise cursor.error(f"option {name} needs {other}", hint, at=places[name])
     return tuple(options.items()), places
+
+
+def _text(cursor: Cursor) -> str:
+    return cursor.expect_kind(TokenKind.STRING, "columns in quotes").value
 
 
 def _boolean(cursor: Cursor) -> bool:
@@ -117,4 +126,6 @@ _READERS: dict[str, Callable[[Cursor], object]] = {
     "purge": _purge,
     "schemes": _one_of("all", "fewest"),
     "objective": _one_of("throughput", "memory"),
+    "once": _text,
+    "per": read_duration,
 }

@@ -40,6 +40,7 @@ from seine.operators.group.except_node import ExceptNode
 from seine.operators.group.final_partners_node import FinalPartnersNode
 from seine.operators.group.merge_node import MergeNode
 from seine.operators.group.multiset_node import MultisetNode
+from seine.operators.group.once_node import OnceNode
 from seine.operators.group.partner_lookup_node import PartnerLookupNode
 from seine.operators.group.session_node import SessionNode
 from seine.operators.group.settled_node import SettledNode
@@ -67,6 +68,7 @@ SetNode = (
     | SettledNode
     | PeriodTopNode
     | AliveTopNode
+    | OnceNode
 )
 
 
@@ -348,6 +350,20 @@ class PipelineBreakers:
 
         best = self._placed_breaker([rows], lambda types: (Column(0, BIGINT),), candidate)
         return replace(best, columns=best.columns[len(wanted) :])
+
+    def firsts(self, rows: BlockRows, keys: Sequence[int], per: int) -> BreakerRows:
+        """The first row of each key in periods, and how many followed; the period is in the rows."""
+        given = replace(rows, outputs=(Literal(per, BIGINT), *rows.outputs))
+
+        def key(types: Sequence[Type]) -> tuple[Expression, ...]:
+            return tuple(Column(i, types[i]) for i in (0, *(2 + column for column in keys)))
+
+        def candidate(ports: tuple[Port, ...], streams: Iterable[str], stage: int) -> SetNode:
+            types = (*ports[0].types, BIGINT)
+            return OnceNode(ports=ports, **self._placer.common(types, streams, streams, 0, stage + 1))
+
+        placed = self._placed_breaker([given], key, candidate)
+        return replace(placed, columns=placed.columns[1:])
 
     def sessions(self, rows: BlockRows, keys: int) -> BreakerRows:
         """Rows with their sessions: the first column says how far a row reaches, the second is its time, for

@@ -26,7 +26,7 @@ class RecordForm:
 
 def form_of(query: Query) -> RecordForm:
     """The form of a query's records; refuses one that reads no stream, or two kinds of time."""
-    names = tuple(field.name for field in query.plan.schema)
+    names = tuple(field.name for field in query.record_fields)
     if isinstance(query.plan, Search):
         changelog = query.plan.is_changelog
     else:
