@@ -47,13 +47,17 @@ class NodeCost(NamedTuple):
 
 
 class CostMeter:
-    """Adds up what tasks report; only the thread that commits micro-batches may change it."""
+    """Adds up what tasks report; only the thread that commits micro-batches may change it.
+
+    Readers see a micro-batch once it is published: until then it may still be done again.
+    """
 
     def __init__(self) -> None:
         self._costs: dict[int, NodeCost] = {}
+        self._counted: dict[int, NodeCost] = {}
 
     def add(self, reports: Sequence[TaskReport], nodes: Mapping[int, object]) -> None:
-        """Count a micro-batch; nodes that are gone are forgotten."""
+        """Count the next micro-batch; nodes that are gone are forgotten."""
         costs = {node: cost._replace(state_bytes=0.0) for node, cost in self._costs.items() if node in nodes}
         for report in reports:
             for node, work in report.state.work.items():
@@ -61,7 +65,11 @@ class CostMeter:
                 costs[node] = costs.get(node, NodeCost()).plus(more)
             for node, size in report.state.state_bytes.items():
                 costs[node] = costs.get(node, NodeCost()).plus(NodeCost(state_bytes=size))
-        self._costs = costs  # whoever has read the old ones goes on with these
+        self._counted = costs
+
+    def publish(self) -> None:
+        """Show what was counted; whoever has read the old costs goes on with these."""
+        self._costs = self._counted
 
     @property
     def costs(self) -> Mapping[int, NodeCost]:

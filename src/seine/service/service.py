@@ -415,6 +415,7 @@ class Service:
         self._pushes.settle(self.registrar.view.declared.streams.values(), entry.intake.streams)
         self.recent.note(entry, sink.totals, sink.last_work)
         self._figures.advance()
+        self._costs.publish()
         self.publisher.publish_figures(self._figures.take())
         self._progress(sink)
 
