@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from seine.algebra.plan import Query
 from seine.algebra.serialise import relation_to_json, stream_to_json
 from seine.errors import SeineError
 from seine.frontends.script.script import Declarations, Script
@@ -20,9 +21,11 @@ from seine.intake.paced_intake import PacedIntake
 from seine.intake.relations import load_relation
 from seine.intake.retention_limit import RetentionLimit
 from seine.intake.source_branch import SourceBranch
+from seine.live_queries import LiveQueries, QueryChange, limits_of, read_live_record
 from seine.network.network import Network, build_network
 from seine.network.plan.output_form import limit_of
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
+from seine.network.searches.schema_change import SchemaChange
 from seine.network.stream_components import stream_components
 from seine.operators.state.work_budget import WorkBudget
 from seine.optimizer.estimates import Estimates
@@ -78,6 +81,7 @@ class Options:
     to_sinks: bool = True  # whether sinks deliver; what only tries a script out leaves targets alone
     notice: Callable[[str], None] = field(default=lambda text: None)  # hears of truncated input
     progress: Callable[[Sink], None] = field(default=lambda sink: None)
+    live: bool = False  # whether queries may come and go while it runs
 
 
 class Run:
@@ -107,19 +111,21 @@ class Run:
         refuse_remote(options.dead_letter, "the file of dead letters")
         refuse_overwriting(_written(out, options.dead_letter, options.keep), declarations.paths)
         resumed = _resumed(declarations, options)
-        self.network = resumed or _planned(script, options)
+        network = resumed or _planned(script, options)
         self._temporary = None if options.checkpoint else _temporary()
         folder = options.checkpoint or self._temporary.name  # type: ignore[union-attr]
         self.deployment = Deployment(os.path.abspath(folder))
         if resumed is None:
-            self._create(declarations, options)
+            self._create(network, declarations, options)
+        self._live = LiveQueries(self.deployment, declarations, network)
+        declarations = self._live.declared
         self.deployment.allow(options.budget)
         self.failures = RunFailures(self.deployment.failures)
         self.deployment.remove_cache()  # of a process that was killed
         streams = list(declarations.streams.values())
         relations = self._relations(declarations, options)
 
-        components = stream_components(self.network.nodes.values())
+        followed = any(relation.followed for relation in declarations.relations.values())
 
         def open_intake(follow: bool) -> Intake:
             kind = PacedIntake if self.reading.streams else Intake
@@ -128,10 +134,13 @@ class Run:
                 self.deployment.journal,
                 batch_rows=options.batch_rows,
                 follow=follow,
-                network=relations.version,
+                network=relations.version if followed else lambda: self._live.version,
+                epoch=lambda: self._live.epoch,
+                next_id=lambda: self.network.next_id if self.network.live else 0,
+                turn=self._live.turn,
                 withheld=lambda: tuple(sorted(self.failures.queries)),
                 notice=options.notice,
-                components=lambda: components,
+                components=lambda: self._components,
                 lead=options.lead,
                 refuse=not (follow and self.deployment.journal.last() is not None),
             )
@@ -140,7 +149,8 @@ class Run:
         outputs = options.out or options.deliver, options.dead_letter
         log = self.deployment.result_log if to_sinks else None
         self.sink = Sink(self.deployment, *outputs, limits, log=log, keep=options.keep)
-        self._figures = QueryFigures(self.network)
+        self._look_at_network()
+        self.sink.roster.announce(self._live.next_entry, {*self.sink.totals.outputs} - {*limits}, {})
         self._options = options
         self._refused_before = self.sink.totals.dead_letters
         self.driver = Driver(
@@ -165,14 +175,45 @@ class Run:
             },
         )
 
-    def _create(self, declarations: Declarations, options: Options) -> None:
+    @property
+    def network(self) -> Network:
+        """The network of the next entry."""
+        return self._live.network
+
+    @property
+    def queries(self) -> Mapping[str, Query]:
+        """The queries, by lower-case name."""
+        return self._live.declared.queries
+
+    def change(self, text: str, folder: str) -> QueryChange:
+        """Register and drop queries by a script, as of the next entry; refused whole, it leaves no trace."""
+        if not self.network.live:
+            raise SeineError("the queries of this run are those that it began with", hint="use a service")
+        if self.driver.finished:
+            raise SeineError("the input has ended: nothing more can come", hint="start another run")
+        try:
+            return self._live.change(text, folder, frozenset(self.failures.queries), self._hear)
+        finally:
+            self._look_at_network()
+
+    def _hear(self, entry: int, script: Script) -> None:
+        """Queries come and go with an entry."""
+        gone = [query.name for query in script.dropped.values()]
+        self.sink.roster.announce(entry, gone, limits_of(script))
+
+    def _look_at_network(self) -> None:
+        """Note what follows from which nodes there are."""
+        self._figures = QueryFigures(self.network)
+        self._components = stream_components(self.network.nodes.values())
+
+    def _create(self, network: Network, declarations: Declarations, options: Options) -> None:
         """Create the folder of the pipeline."""
         self.deployment.refuse_foreign()
         read = {name: load_relation(relation) for name, relation in declarations.relations.items()}
         relations = {name: batch for name, (batch, _) in read.items()}
         dead = [letter for _, letters in read.values() for letter in letters]
-        self.deployment.versions.save(self.network, declarations.streams.values(), relations, dead)
-        depth = max(options.depth, self.network.depth)
+        self.deployment.versions.save(network, declarations.streams.values(), relations, dead)
+        depth = max(options.depth, network.depth)
         cache = os.path.join(self._temporary.name, "cache") if self._temporary else None
         mark = _fingerprint(declarations, options.sharing)
         settings = new_settings(options.buckets, depth, mark, options.memory, options.budget, cache=cache)
@@ -268,7 +309,9 @@ def _planned(script: Script, options: Options) -> Network:
     """The network of a script, chosen by what its sources show."""
     declarations = script.declarations
     estimates = options.estimates or source_estimates(declarations.tables, options.sample)
-    return build_network(declarations.queries.values(), options.sharing, estimates, script.positions)
+    live = SchemaChange(declarations.streams, declarations.relations, declarations.edges)
+    queries, live_schema = declarations.queries.values(), live if options.live else None
+    return build_network(queries, options.sharing, estimates, script.positions, live_schema)
 
 
 def _resumed(declarations: Declarations, options: Options) -> Network | None:
@@ -293,6 +336,9 @@ def _resumed(declarations: Declarations, options: Options) -> Network | None:
             hint="give the one that it was made with, or name a new folder",
         )
     last, versions = deployment.journal.last(), deployment.versions
+    record = read_live_record(deployment.registered)
+    if record is not None:
+        return versions.network(record.version, options.sharing)
     return versions.network(versions.first() if last is None else last.network, options.sharing)
 
 

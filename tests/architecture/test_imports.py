@@ -79,7 +79,17 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "network",
         "intake",
     ),
+    "live_queries": (
+        "algebra",
+        "errors",
+        "frontends",
+        "safety",
+        "network",
+        "runtime",
+        "typed_json",
+    ),
     "run": (
+        "live_queries",
         "rare_collections",
         "scratch_folder",
         "algebra",
@@ -113,6 +123,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "sinks",
     ),
     "spark": (
+        "live_queries",
         "scratch_folder",
         "algebra",
         "errors",

@@ -7,7 +7,8 @@ import json
 import math
 import os
 import random
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ import seine
 from seine.algebra.aggregates import unregister
 from seine.errors import RunError, SeineError
 from seine.run_local import run_local
-from seine.spark.running import RunningStatus
+from seine.spark.running import Running, RunningStatus
 from tests.support.sink_rig import folder_lines
 from tests.support.stateful_script import sorted_file, sorted_records
 
@@ -370,3 +371,60 @@ def test_what_is_wrong_is_refused(spark: SparkSession, tmp_path: Path) -> None:
         with pytest.raises(SeineError, match=message):
             attempt()
     assert engine.explain(), "what was refused has left nothing behind"
+
+
+def test_queries_come_and_go_while_it_runs(spark: SparkSession, tmp_path: Path) -> None:
+    """Also after the program was started again with the same folder: what was registered stands."""
+    folder, state = tmp_path / "bids", str(tmp_path / "state")
+    folder.mkdir()
+
+    def engine() -> seine.Engine:
+        made = seine.Engine(spark, state)
+        made.stream("bid", spark.readStream.schema(BIDS).json(str(folder)), timestamp="ts", window=WINDOW)
+        made.register("CREATE QUERY every AS SELECT item FROM bid;")
+        return made
+
+    def feed(running: Running, first: int) -> None:
+        rows = [{"item": first + i, "price": 1.5, "Ts": first + i} for i in range(5)]
+        hidden = folder / f".{first}"
+        hidden.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        before = running.status.input_rows
+        hidden.rename(folder / f"{first}.json")
+        wait_until(lambda: running.status.input_rows == before + 5)
+
+    running = engine().start(depth=1)
+    feed(running, 0)
+    done = running.register("CREATE QUERY later AS SELECT item, price FROM bid WHERE item <> 6;")
+    assert done.registered == ("later",) and done.version > 1
+    with pytest.raises(SeineError, match="only queries and views"):
+        running.register("CREATE STREAM x (ts BIGINT) TIMESTAMP BY ts FROM 'x.jsonl';")
+    wait_until(lambda: running.status.entry >= done.entry - 1)
+    feed(running, 5)
+    running.stop()
+    running = engine().start(depth=1)
+    feed(running, 10)
+    assert running.drop("later").dropped == ("later",)
+    with pytest.raises(SeineError, match="there is no query later"):
+        running.results("later")
+    done = running.register("CREATE QUERY sums AS SELECT item, SUM(price) AS total FROM bid GROUP BY item;")
+    wait_until(lambda: running.status.entry >= done.entry - 1)
+    feed(running, 15)
+    typed = running.results("sums")
+    assert typed.schema["row"].dataType["total"].dataType.typeName() == "double"
+    running.end_input()
+    rows = collected(running.results(), "lived", tmp_path / "lived")
+    items = {
+        query: [json.loads(row["row"])["item"] for row in rows if row["query"] == query and row["op"] == "+"]
+        for query in ("every", "later", "sums")
+    }
+    assert sorted(items["every"]) == list(range(20))
+    assert sorted(items["later"]) == [5, *range(7, 15)]
+    assert sorted(items["sums"]) == list(range(15, 20))
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    """Wait until something is so, which the pipeline brings about."""
+    deadline = time.monotonic() + 120
+    while not condition():
+        assert time.monotonic() < deadline, "it never came"
+        time.sleep(0.05)

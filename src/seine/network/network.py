@@ -409,23 +409,33 @@ class Network:
         return network
 
 
+_ANY_STAGES = 1 << 30  # of a pipeline that is not there yet
+
+
 def build_network(
     queries: Iterable[Query],
     strategy: Strategy = CONFIGURATIONS["all"],
     estimates: Estimates | None = None,
     positions: Mapping[str, Position] = MappingProxyType({}),
+    live: SchemaChange | None = None,
 ) -> Network:
     """A network of these queries, committed as its first version; built by estimates, if there are any.
 
-    A refusal says where its query is: `positions` are by lower-case name.
+    A refusal says where its query is: `positions` are by lower-case name. If it is `live`, which is what is
+    declared, other queries may come later.
     """
-    network = Network(strategy)
-    network.estimates = estimates
+    network = Network(strategy, live=live is not None)
+    network.estimates, network.stages = estimates, _ANY_STAGES
+    for stream in () if live is None else live.streams.values():
+        if stream.retractable and stream.window is not None:  # without a window it would grow for ever
+            network.watch(stream)
     for query in queries:
         try:
             network.add(query)
         except SeineError as error:
             error.where = error.where or positions.get(query.name.lower())
             raise
+    if live is not None and network.follows_schema:
+        network.follow_schema(live)
     network.commit()
     return network

@@ -169,9 +169,12 @@ class Engine:
         out: str | None = None,
         dead_letter: str | None = None,
         available_now: bool = False,
+        depth: int = 0,
     ) -> Running:
         """Start the pipeline; records go to the callback, as JSON Lines to a file, or to `results()`.
 
+        Queries may be registered and dropped while it runs, by `running.register`. It has as many stages as
+        the queries need that are there now, and at least `depth`, for those to come.
         Sinks get them besides, and the run ends when these have everything; `${NAME}` is in the environment.
         With `available_now`, what the DataFrames have now is processed and the run ends. After a
         crash a callback may get the records of one micro-batch again; the others never do.
@@ -189,13 +192,15 @@ class Engine:
             buckets=self._spark.sparkContext.defaultParallelism,
             deliver=callback,
             notice=_notice,
+            live=True,
+            depth=depth,
         )
         run = Run(Script(self._declared.copy(), dict(self._positions)), options)
         self._started = True
         results = follow_results(self._spark, folder) if folder else None
         session = self._spark.newSession()  # the settings of the user's session stay as they are
         require_settings(session)
-        return Running(session, run, frames, tuple(self._aggregates), results, self._declared.queries)
+        return Running(session, run, frames, tuple(self._aggregates), results)
 
     def _refuse_name(self, name: str) -> None:
         self._refuse_started()

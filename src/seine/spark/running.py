@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Mapping
@@ -12,8 +13,10 @@ from pyspark.sql import DataFrame, SparkSession
 
 from seine.algebra.aggregates import UserAggregate
 from seine.algebra.plan import Query
+from seine.algebra.plan_text import column_name
 from seine.errors import RunError, SeineError
 from seine.frontends.text.names import suggest
+from seine.live_queries import QueryChange
 from seine.run import Run
 from seine.spark.spark_host import run_on_spark
 from seine.spark.typed_results import typed_results
@@ -40,13 +43,11 @@ class Running:
         frames: Mapping[str, DataFrame],
         registered: tuple[type[UserAggregate], ...],
         results: DataFrame | None,
-        queries: Mapping[str, Query],
     ) -> None:
         self._spark = spark
         self._run = run
         self._frames = frames
         self._results = results
-        self._queries = queries
         self._error: BaseException | None = None
         self._started = time.monotonic()
         self._work = threading.Thread(target=self._carry, args=(registered,), daemon=True)
@@ -61,9 +62,31 @@ class Running:
             raise SeineError("the results of this run go elsewhere", hint="start it without callback and out")
         if query is None:
             return self._results
-        if query.lower() not in self._queries:
-            raise SeineError(f"there is no query {query}", hint=suggest(query, [*self._queries], "queries"))
-        return typed_results(self._results, self._queries[query.lower()])
+        return typed_results(self._results, self._query(query))
+
+    def register(self, text: str) -> QueryChange:
+        """Register and drop queries while it runs, by a script; it is refused whole if anything is wrong.
+
+        A query counts what arrives from the next micro-batch on, and so it does after the program was started
+        again with the same folder and the same declarations.
+        """
+        self._refuse_ended()
+        return self._run.change(text, os.getcwd())
+
+    def drop(self, query: str) -> QueryChange:
+        """Drop a query while it runs."""
+        self._refuse_ended()
+        return self._run.change(f"DROP QUERY {column_name(self._query(query).name)};", os.getcwd())
+
+    def _query(self, name: str) -> Query:
+        queries = self._run.queries
+        if name.lower() not in queries:
+            raise SeineError(f"there is no query {name}", hint=suggest(name, [*queries], "queries"))
+        return queries[name.lower()]
+
+    def _refuse_ended(self) -> None:
+        if not self._work.is_alive():
+            raise SeineError("this pipeline has ended", hint="start another one")
 
     def wait(self, seconds: float | None = None) -> bool:
         """Wait for the end; False if it has not come in time. Raises what went wrong, also in one query."""

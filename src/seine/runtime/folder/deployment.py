@@ -17,6 +17,7 @@
     faults/<entry>/        what tasks met that failed because of a query; see faults.py
     functions/             users' functions, for every process that works here; see kept_functions.py
     failures.json          the queries of a run that failed
+    registered.json        what was registered in a run after its start; see live_queries.py
     handover/<entry>/      state on its way from a pipeline to the next
 
 A Spark plan has a fixed number of stages, and fixed streams that Spark reads. When others are needed, an
@@ -179,6 +180,11 @@ class Deployment:
     def failures(self) -> str:
         """The failed queries of a run."""
         return self._path("failures.json")
+
+    @property
+    def registered(self) -> str:
+        """What was registered in a run after its start."""
+        return self._path("registered.json")
 
     @cached_property
     def versions(self) -> Versions:

@@ -1,0 +1,262 @@
+"""Queries that are registered and dropped in a run while it goes on: the answers of a service."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from seine import live_queries
+from seine.errors import SeineError
+from seine.frontends.script.script_file import read_script
+from seine.live_queries import QueryChange
+from seine.run import Options, Run
+from seine.runtime.local_host import LocalHost
+from tests.support.paced_rig import PacedRig, records_of_topic
+from tests.support.seeds import seeds
+from tests.support.service_rig import Rig
+
+STREAMS = (
+    "CREATE STREAM s (a BIGINT, b BIGINT, ts BIGINT) TIMESTAMP BY ts WINDOW 5 FROM 's.jsonl';\n"
+    "CREATE STREAM w (t STRING, ts BIGINT) TIMESTAMP BY ts WINDOW 5 FROM 'w.jsonl';\n"
+    "CREATE RELATION r (a BIGINT, name STRING) FROM 'r.jsonl';\n"
+)
+FIRST = "CREATE QUERY first AS SELECT x.a, y.b FROM s x JOIN s y ON x.a = y.a WHERE x.b > y.b;\n"
+TEMPLATES = (
+    "SELECT a, b FROM s WHERE b >= {}",
+    "SELECT x.a, y.b FROM s x JOIN s y ON x.a = y.a WHERE x.b > y.b AND y.b >= {}",
+    "SELECT a, COUNT(*) AS n, SUM(b) AS total FROM s WHERE b >= {} GROUP BY a",
+    "SELECT s.b, r.name FROM s, r WHERE s.a = r.a AND s.b >= {}",
+    "SELECT DISTINCT b FROM s WHERE b >= {}",
+)
+
+
+class LiveRun:
+    """A run whose micro-batches are done here."""
+
+    def __init__(self, folder: Path, **options: Any) -> None:
+        self.folder, self._options = folder, options
+        self.open()
+        self.host = LocalHost(self.run.deployment)  # it has the state, which a state store would keep
+
+    def open(self) -> None:
+        script = read_script(str(self.folder / "x.sql"))
+        out, state = str(self.folder / "out.jsonl"), str(self.folder / "run")
+        self.run = Run(script, Options(out=out, checkpoint=state, follow=True, live=True, **self._options))
+
+    def work(self) -> None:
+        while self.run.driver.run_some(self.host.run):
+            pass
+
+    def change(self, text: str) -> QueryChange:
+        return self.run.change(text, str(self.folder))
+
+    def records(self, query: str) -> list[dict[str, Any]]:
+        lines = (self.folder / "out.jsonl").read_text().splitlines()
+        return [record for record in map(json.loads, lines) if record["query"] == query]
+
+
+def made(folder: Path, queries: str = FIRST, depth: int = 3) -> LiveRun:
+    for name in ("s", "w"):
+        (folder / f"{name}.jsonl").touch()
+    (folder / "r.jsonl").write_text("".join(json.dumps({"a": i, "name": f"n{i}"}) + "\n" for i in range(3)))
+    (folder / "x.sql").write_text(STREAMS + queries)
+    return LiveRun(folder, depth=depth)
+
+
+def add_lines(folder: Path, lines: Sequence[dict[str, Any]], stream: str = "s") -> None:
+    with (folder / f"{stream}.jsonl").open("a") as file:
+        file.writelines(json.dumps(line) + "\n" for line in lines)
+
+
+def comparable(records: Sequence[dict[str, Any]]) -> list[str]:
+    """Records in an order of their own: within a micro-batch theirs is not fixed."""
+    return sorted(json.dumps(record, sort_keys=True) for record in records)
+
+
+@seeds(8)
+def test_answers_are_those_of_a_service(tmp_path: Path, seed: int) -> None:
+    """Both hear of the same queries after the same lines; the run is closed and opened now and then."""
+    random = Random(seed)
+    live, rig = made(tmp_path), Rig(tmp_path)
+    rig.register(STREAMS + FIRST)
+    known, names, now = {"first"}, 0, 0
+    for _ in range(20):
+        kind = random.choice(["lines", "lines", "register", "drop", "again"])
+        if kind == "lines":
+            lines = []
+            for _ in range(random.randrange(1, 6)):
+                now += random.randrange(2)
+                lines.append({"a": random.randrange(3), "b": random.randrange(4), "ts": now})
+            add_lines(tmp_path, lines)
+            live.work()
+            rig.run()
+        elif kind == "register":
+            names += 1
+            select = random.choice(TEMPLATES).format(random.randrange(3))
+            text = f"CREATE QUERY q{names} AS {select};"
+            assert live.change(text).registered == (f"q{names}",)
+            rig.register(text)
+            known.add(f"q{names}")
+        elif kind == "drop" and len(known) > 2:
+            name = random.choice(sorted(known - {"first"}))
+            assert live.change(f"DROP QUERY {name};").dropped == (name,)
+            rig.service.registrar.drop(name)
+            known.discard(name)
+        elif kind == "again":
+            live.run.close()
+            live.open()
+    compared = 0
+    for name in ("first", *(f"q{number + 1}" for number in range(names))):
+        lines = rig.folder / "state" / "results.jsonl"
+        wanted = [one for one in map(json.loads, lines.read_text().splitlines()) if one["query"] == name]
+        assert comparable(live.records(name)) == comparable(wanted)
+        compared += len(wanted)
+    assert {*live.run.queries} == known
+    live.run.close()
+    rig.service.close()
+    assert compared > 10
+
+
+class _Killed(BaseException):
+    """The process ends here."""
+
+
+@seeds(6)
+def test_a_registration_outlives_a_kill_whole_or_not_at_all(
+    tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random, live, kills = Random(seed), made(tmp_path), 0
+    real = live_queries.write_whole
+
+    def killable(path: str, content: bytes) -> None:
+        nonlocal kills
+        if random.random() < 0.3:
+            kills += 1
+            raise _Killed
+        real(path, content)
+        if random.random() < 0.3:
+            kills += 1
+            raise _Killed
+
+    monkeypatch.setattr(live_queries, "write_whole", killable)
+    since: dict[str, int] = {}
+    for number in range(12):
+        add_lines(tmp_path, [{"a": 1, "b": number, "ts": 1}])
+        live.work()
+        try:
+            live.change(f"CREATE QUERY q{number} AS SELECT b FROM s WHERE a <> {-number - 1};")
+            since[f"q{number}"] = number + 1
+        except _Killed:
+            live.run.driver.close()
+            live.run.sink.close()
+            live.open()
+            if f"q{number}" in live.run.queries:
+                since[f"q{number}"] = number + 1
+    add_lines(tmp_path, [{"a": 1, "b": 12, "ts": 1}])
+    live.work()
+    assert ({*live.run.queries} == {"first", *since} and 0 < len(since) < 12) or kills == 0
+    for name, first in since.items():
+        assert [record["row"]["b"] for record in live.records(name)] == list(range(first, 13))
+    live.run.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("CREATE STREAM x (ts BIGINT) TIMESTAMP BY ts FROM 'x.jsonl';", "only queries and views come and go"),
+        ("ALTER STREAM s ADD COLUMN c INT;", "only queries and views come and go"),
+        ("CREATE JOIN s.a = r.a;", "only queries and views come and go"),
+        ("CREATE QUERY first AS SELECT a FROM s;", "query first exists already"),
+        ("CREATE QUERY n AS SELECT nobody FROM s;", "nobody"),
+        (
+            "CREATE QUERY n WITH (history = 'window') AS SELECT a FROM s;",
+            "history is for a query of a service",
+        ),
+        ("DROP QUERY nobody;", "no query nobody"),
+    ],
+)
+def test_what_is_refused_leaves_no_trace(tmp_path: Path, text: str, reason: str) -> None:
+    live = made(tmp_path)
+    add_lines(tmp_path, [{"a": 1, "b": 1, "ts": 1}])
+    live.work()
+    version, nodes = live.run.network.version, {*live.run.network.nodes}
+    with pytest.raises(SeineError) as caught:
+        live.change(f"DROP QUERY first; {text}" if "first" not in text else text)
+    assert reason in caught.value.message
+    assert (live.run.network.version, {*live.run.network.nodes}) == (version, nodes)
+    assert {*live.run.queries} == {"first"}
+    live.change("CREATE QUERY n AS SELECT a FROM s;")
+    add_lines(tmp_path, [{"a": 2, "b": 1, "ts": 1}])
+    live.work()
+    assert [record["row"] for record in live.records("n")] == [{"a": 2}]
+    live.run.close()
+
+
+def test_searches_come_and_go(tmp_path: Path) -> None:
+    live = made(tmp_path, "CREATE QUERY one AS SEARCH 'red' OVER (w);\n")
+    add_lines(tmp_path, [{"t": "red blue", "ts": 1}], "w")
+    live.work()
+    live.change("CREATE QUERY two AS SEARCH 'blue' OVER (w);")
+    add_lines(tmp_path, [{"t": "red blue", "ts": 2}], "w")
+    live.work()
+    assert [len(live.records(name)) for name in ("one", "two")] == [2, 1]
+    live.run.close()
+
+
+def test_a_run_that_is_not_live_is_left_alone(tmp_path: Path) -> None:
+    for name in ("s", "w", "r"):
+        (tmp_path / f"{name}.jsonl").touch()
+    (tmp_path / "x.sql").write_text(STREAMS + FIRST)
+    run = Run(read_script(str(tmp_path / "x.sql")), Options(out=str(tmp_path / "out.jsonl"), follow=True))
+    with pytest.raises(SeineError, match="are those that it began with"):
+        run.change("CREATE QUERY n AS SELECT a FROM s;", str(tmp_path))
+    run.close()
+
+
+def test_a_query_that_needs_more_stages_is_refused(tmp_path: Path) -> None:
+    live = made(tmp_path, depth=0)
+    text = "CREATE QUERY n AS SELECT x.a, COUNT(*) AS n FROM s x JOIN s y ON x.a = y.a GROUP BY x.a;"
+    with pytest.raises(
+        SeineError, match="needs 2 stages above one another, and the pipeline has 1"
+    ) as caught:
+        live.change(f"CREATE QUERY m AS SELECT a FROM s; {text}")
+    assert caught.value.hint == "start it with depth=2"
+    assert {*live.run.queries} == {"first"} and live.run.network.queries.keys() == {"first"}
+    live.run.close()
+
+
+def test_queries_come_and_go_where_tasks_read_streams(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An entry is written ahead of its micro-batch: a query counts from the one after it on."""
+    (tmp_path / "x.sql").write_text(
+        "CREATE STREAM k (a BIGINT, ts BIGINT) TIMESTAMP BY ts WINDOW 9 FROM 'kafka://h:9092/k';"
+        "CREATE QUERY every AS SELECT a FROM k;"
+    )
+    rig = PacedRig(tmp_path / "x.sql", tmp_path, monkeypatch, follow=True, live=True, depth=1)
+
+    def feed(first: int) -> None:
+        lines = [json.dumps({"a": first + i, "ts": 1}).encode() for i in range(3)]
+        rig.batch([("k", records_of_topic(lines, offset=first))])
+
+    feed(0)
+    done = rig.opened.change(
+        "CREATE QUERY later AS SELECT x.a FROM k x JOIN k y ON x.a = y.a;", str(tmp_path)
+    )
+    while rig.number < done.entry:
+        rig.batch([])
+    feed(3)
+    rig.reopen()
+    feed(6)
+    rig.opened.change("DROP QUERY later;", str(tmp_path))
+    rig.batch([])
+    feed(9)
+    rows = [json.loads(line) for line in rig.out.read_text().splitlines()]
+    assert [one["row"]["a"] for one in rows if one["query"] == "every"] == list(range(12))
+    assert sorted(one["row"]["a"] for one in rows if one["query"] == "later") == list(range(3, 9))
+    rig.opened.close()
