@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from seine.algebra.document_plan import DocumentQuery
-from seine.algebra.plan import Lookup, Plan, Scan, UnionAll
+from seine.algebra.plan import Lookup, Plan, Scan, UnionAll, walk
 from seine.algebra.search_plan import Search
 from seine.optimizer.block import Block
 from seine.safety.graph.chains import punctuated
@@ -78,6 +78,8 @@ def growth_words(growing: Sequence[HeldScheme]) -> str:
 def held_schemes(plan: Plan) -> list[HeldScheme]:
     """Every scheme whose punctuations a safe query holds, each once; one that grows anywhere grows."""
     if isinstance(plan, Search | DocumentQuery):
+        return []
+    if not any(isinstance(part, Scan) and part.stream.schemes for part in walk(plan)):
         return []
     schemes: dict[str, HeldScheme] = {}
     for scheme in _of_plan(plan, Sources()):
