@@ -23,6 +23,10 @@ from seine.intake.files import Files, lies_within
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _HADOOP_PATTERN = re.compile(r"[{}\\]")  # alternatives may hold slashes and dots
 _SOCKET = "localhost"  # what a database without a host is asked by
+# what SQLAlchemy, libpq and we read alike: any other @, # or backslash moves the hosts for one of the three
+_POSTGRES = re.compile(
+    r"[^:/?#@\\\s]+://(?:[^/?#@\\\s]*@)?(?P<hosts>[^/?#@\\\s]*)(?:/[^?#@\\\s]*)?(?:\?(?P<query>[^#@\\\s]*))?"
+)
 _POSTGRES_HOSTS = ("host", "hostaddr")
 _POSTGRES_ELSEWHERE = ("service", "servicefile", "passfile")
 
@@ -105,10 +109,13 @@ class AllowList:
         scheme = _SCHEME.match(path)
         if scheme is None:
             self._refuse_path(what, path)
+        elif "?" in path or "#" in path:  # parts of the name for Spark, its end for us
+            hint = "write the folder without file:, or name one without ? and #"
+            raise SeineError(f"{what}: an address that Spark reads has no ? or #", hint=hint)
         elif scheme[0].lower() == "file:":
-            self._refuse_path(what, os.path.join("/", urlsplit(path).path))
+            self._refuse_path(what, os.path.join("/", _split(what, path).path))
         else:
-            self._refuse_host(what, urlsplit(path).hostname or scheme[0].rstrip(":"), None)
+            self._refuse_host(what, _split(what, path).hostname or scheme[0].rstrip(":"), None)
 
     def _refuse_database(self, what: str, url: str) -> None:
         parts = _split(what, url)
@@ -178,15 +185,16 @@ def _sink_hosts(sink: SinkDef) -> list[tuple[str, int | None]]:
 
 def _postgres_hosts(what: str, url: str) -> list[tuple[str, int | None]]:
     """Every host that the address of a database may lead to; its parameters may name more."""
-    parts = _split(what, url)
-    given = dict(parse_qsl(parts.query, keep_blank_values=True))
-    if elsewhere := next((key for key in _POSTGRES_ELSEWHERE if key in given), None):
+    address = _POSTGRES.fullmatch(url)
+    if address is None:
+        hint = "write @, #, ? and blanks in names and passwords as %40, %23, %3F and %20"
+        raise SeineError(f"{what}: this is no address of a database", hint=hint)
+    given = parse_qsl(address["query"] or "", keep_blank_values=True)
+    if elsewhere := next((key for key, _ in given if key in _POSTGRES_ELSEWHERE), None):
         raise SeineError(f"{what}: a service takes no parameter {elsewhere} in the address of a database")
-    hosts = _addresses(parts.netloc.rpartition("@")[2])
-    for key in _POSTGRES_HOSTS:
-        hosts += [
-            (_SOCKET if host.startswith("/") else host, port) for host, port in _addresses(given.get(key, ""))
-        ]
+    hosts = _addresses(address["hosts"])
+    for value in (value for key, value in given if key in _POSTGRES_HOSTS):
+        hosts += [(_SOCKET if host.startswith("/") else host, port) for host, port in _addresses(value)]
     return hosts or [(_SOCKET, None)]
 
 

@@ -101,13 +101,14 @@ def test_paths_that_lead_out(place: Place, path: str, declare: str) -> None:
         *("file:///etc", "FILE:///etc", "/etc", "../outside", "linked", "../*"),
         *("s3a://bucket/x", "hdfs://name/x", "http://10.0.0.1/x"),
         *("{folder}/allowed/{{a,../../outside}}/x", "file://{folder}/allowed/../outside", "a\\\\b"),
+        *("file://{folder}/allowed?", "file://{folder}/allowed#2"),
     ],
 )
 @pytest.mark.parametrize("format_", ["text", "delta"])
 def test_paths_that_spark_would_read(place: Place, path: str, format_: str) -> None:
     (place.allowed / "linked").symlink_to(place.folder / "outside")
     source = f"USING {format_} OPTIONS (path '{path.format(folder=place.folder)}')"
-    with pytest.raises(SeineError, match=r"outside the folders|which is not allowed|has no braces"):
+    with pytest.raises(SeineError, match=r"outside the folders|which is not allowed|has no (braces|\?)"):
         place.register(STREAM.format(source))
     assert not place.service.registrar.view.declared.streams
 
@@ -134,12 +135,17 @@ def test_what_is_no_address_is_a_path_below_the_script(place: Place, path: str) 
         "FROM 'postgresql:///x?host=/run/postgresql' WITH (table = 'r')",
         "FROM 'postgresql:///x' WITH (table = 'r')",
         "FROM 'postgresql://db.lan/x?service=other' WITH (table = 'r')",
+        "FROM 'postgresql://db.lan#@other.lan/x' WITH (table = 'r')",
+        "FROM 'postgresql://db.lan?@other.lan/x' WITH (table = 'r')",
+        "FROM 'postgresql://db.lan/@other.lan/x' WITH (table = 'r')",
+        "FROM 'postgresql://u:db.lan/@other.lan/x' WITH (table = 'r')",
+        "FROM 'postgresql://db.lan/x?host=other.lan&host=db.lan' WITH (table = 'r')",
     ],
 )
 def test_databases_that_are_not_named(place: Place, source: str) -> None:
     sqlite3.connect(place.folder / "other.db").execute("CREATE TABLE r (a INTEGER)").connection.close()
     with pytest.raises(
-        SeineError, match=r"outside the folders|not allowed|sqlite:///file|takes no parameter"
+        SeineError, match=r"outside the folders|not allowed|sqlite:///file|takes no parameter|no address"
     ):
         place.register(RELATION.format(source.format(folder=place.folder)))
 
