@@ -236,14 +236,15 @@ class LineReader:
             return None
 
     def _open_if_changed(self, path: str) -> _Opened | None:
-        """A followed file, unless it has been closed and has not grown since."""
+        """A followed file, unless it has been closed, has its name and has not grown since."""
         try:
             status = os.stat(path)
         except OSError:
             return None
         key = file_identity(status)
         cursor = self.cursors.get(key)
-        if cursor is not None and key not in self._handles and cursor.offset == status.st_size:
+        known = cursor is not None and key not in self._handles and cursor.path == path
+        if known and cursor is not None and cursor.offset == status.st_size:
             return None
         return self._open(path)
 
@@ -289,6 +290,7 @@ class LineReader:
         if not cursor.offset:
             return True
         if self._left(opened) >= 0 and has_fingerprint(self._head(opened.handle), cursor.fingerprint):
+            self.cursors[opened.key] = structs.replace(cursor, path=opened.path)
             return True
         self.cursors[opened.key] = LineCursor(opened.path)
         if self.follow and self._take_up(opened.key, cursor, {opened.key}):

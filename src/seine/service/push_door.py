@@ -2,11 +2,13 @@
 
     POST /v1/streams/bid/records      a file in the stream's folder, whole
     entries                           intake reads the files in order, as it reads any folder
-    the entry is delivered            a file that is read to its end goes; its idempotency key is kept
+    the entry is delivered            a file that is read to its end is put aside; its idempotency key is kept
+    no position names it any more     it goes
 
 Law: a request with an idempotency key is one file, whether it comes once or again, before or after a crash:
 the key is in the name of the file, which is given to it when it is durable; when the file goes, the key is in
-the log of keys already. Of a stream the last keys are kept, `_MOST_KEYS`.
+the log of keys already. Of a stream the last keys are kept, `_MOST_KEYS`. A new file may get the inode and
+the number of one that is gone: so none goes while a position names it, or the new one would count as read.
 """
 
 from __future__ import annotations
@@ -23,13 +25,14 @@ from threading import Lock
 from seine.algebra.definitions import PUSHED, StreamDef
 from seine.disk_sync import sync_to_disk
 from seine.errors import SeineError, TakenError
-from seine.intake.intake_state import LineCursor, StreamState, file_identity
+from seine.intake.intake_state import FileCursor, LineCursor, StreamState, file_identity
 from seine.runtime.folder.durable import write_whole
 
 _MOST_KEYS = 100_000  # of a stream: a retry that comes after so many others is taken for a new request
 _MOST_WAITING_FILES = 1000
 _MOST_WAITING_BYTES = 256 << 20
 _LOG = "_keys.jsonl"
+_ASIDE = "_read"
 _NAME = re.compile(r"(\d{12})-([0-9a-f]{32}|none)-([0-9a-f]{32})-(\d+)\.jsonl")
 
 
@@ -58,6 +61,7 @@ class _PushedFolder:
     def read(path: str) -> _PushedFolder:
         """What a folder holds; a request that was cut off in the middle is not there."""
         folder = _PushedFolder(path)
+        os.makedirs(folder.aside, exist_ok=True)
         log = os.path.join(path, _LOG)
         if os.path.exists(log):
             with open(log, encoding="utf-8") as file:
@@ -68,10 +72,16 @@ class _PushedFolder:
         for name in sorted(os.listdir(path)):
             if name.startswith("."):
                 os.remove(os.path.join(path, name))
-            elif match := _NAME.fullmatch(name):
-                folder.next = int(match[1]) + 1
+            elif _NAME.fullmatch(name):
                 folder._know(name, os.path.getsize(os.path.join(path, name)))
+        numbers = [int(name.partition("-")[0]) for name in [*folder.waiting, *os.listdir(folder.aside)]]
+        folder.next = max(numbers, default=-1) + 1
         return folder
+
+    @property
+    def aside(self) -> str:
+        """Where files are that have been read, as long as a position names them."""
+        return os.path.join(self.path, _ASIDE)
 
     def _know(self, name: str, size: int) -> None:
         match = _NAME.fullmatch(name)
@@ -109,8 +119,8 @@ class _PushedFolder:
         self._know(name, len(body))
         return Push(lines)
 
-    def forget(self, names: Iterable[str]) -> None:
-        """Remove files that were read, once their keys are in the log."""
+    def put_aside(self, names: Iterable[str]) -> None:
+        """Take files that were read out of the way, once their keys are in the log."""
         gone = [match for name in names if (match := _NAME.fullmatch(name)) is not None]
         log = os.path.join(self.path, _LOG)
         with open(log, "ab") as file:
@@ -121,10 +131,16 @@ class _PushedFolder:
             file.flush()
             os.fsync(file.fileno())
         for match in gone:
-            os.remove(os.path.join(self.path, match[0]))
+            os.rename(os.path.join(self.path, match[0]), os.path.join(self.aside, match[0]))
             self.waiting.pop(match[0], None)
         while len(self.keys) > _MOST_KEYS:
             del self.keys[next(iter(self.keys))]
+
+    def remove_unnamed(self, position: Mapping[str, FileCursor]) -> None:
+        """Remove what was put aside, but for the files that a position names."""
+        for entry in [*os.scandir(self.aside)]:
+            if file_identity(entry.stat()) not in position:
+                os.remove(entry.path)
 
 
 def _log_line(key: str, digest: str, count: int) -> str:
@@ -180,14 +196,15 @@ class PushDoor:
         return self._folders[path]
 
     def settle(self, streams: Iterable[StreamDef], states: Mapping[str, StreamState]) -> None:
-        """Remove what has been read to its end, as of an entry that is delivered."""
+        """Put aside what an entry that is delivered has read to its end; remove what no position names."""
         for stream in streams:
             state = states.get(stream.name)
             if state is not None and state.position and self.takes(stream) and stream.source is not None:
                 with self._lock:
                     folder = self._known(stream.source.path)
+                    folder.remove_unnamed(state.position)
                     if done := [name for name in folder.waiting if _is_read(folder, name, state)]:
-                        folder.forget(done)
+                        folder.put_aside(done)
 
 
 def _is_read(folder: _PushedFolder, name: str, state: StreamState) -> bool:

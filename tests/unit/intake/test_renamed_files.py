@@ -211,3 +211,14 @@ def test_random_rotations_and_kills(tmp_path: Path, path: Path, seed: int) -> No
             noted = False
     append(path, written)
     assert lagging.run() == list(range(written + 1)) and not lagging.dead and rotations
+
+
+def test_a_new_file_with_the_inode_and_size_of_one_that_is_gone_is_read(tmp_path: Path, path: Path) -> None:
+    append(path, 1, 2)
+    lagging = Lagging(tmp_path, path.parent)
+    assert lagging.run() == [1, 2]
+    lagging.intake.close()
+    path.write_text(lines(3, 4))  # as a file system does it: what is removed makes room for what is new
+    path.rename(path.with_name("t.log"))
+    lagging.start()
+    assert lagging.run() == [1, 2, 3, 4]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 from seine.errors import ScriptError
 from seine.frontends.script.parser import parse_script
+from seine.intake.intake_state import file_identity
 from tests.support.http_rig import HttpRig
 
 STREAM = (
@@ -61,8 +63,28 @@ def test_records_count_once_whatever_is_sent_again(rig: HttpRig) -> None:
     assert push(rig, 4, Idempotency_Key="k2")[1]["repeated"]
     assert push(rig, 5)[0] == 200
     assert values(rig) == [1, 2, 3, 4, 5]
-    assert [*(rig.folder / "state" / "pushed").rglob("0*.jsonl")] == []
+    assert [*(rig.folder / "state" / "pushed").glob("*/0*.jsonl")] == []
     assert rig.service.dead_letters(0, None, 10)["letters"] == []
+
+
+def test_no_file_goes_while_a_position_names_it(rig: HttpRig, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a new file with its inode would count as read when a process comes back to that position."""
+    remove, removed = os.remove, []
+
+    def spy(path: str) -> None:
+        journal = rig.service.deployment.journal
+        named = {*journal.load(rig.service.driver._sink.totals.entry).intake.streams["p"].position}
+        removed.append(file_identity(os.stat(path)) in named)
+        remove(path)
+
+    for value in (1, 2, 3):
+        push(rig, value)
+        with monkeypatch.context() as patch:
+            patch.setattr("seine.service.push_door.os.remove", spy)
+            values(rig)
+        reopen(rig)
+    assert removed == [False, False]
+    assert values(rig) == [1, 2, 3]
 
 
 def test_bad_lines_are_dead_letters_and_the_rest_counts(rig: HttpRig) -> None:
