@@ -5,6 +5,7 @@
 # make kills       from topics to topics and tables, killed a hundred times (make test: ten); a cluster; spark-submit
 # make conformance the conformance kit beside the repository, plainly and in small batches
 # make console     build the console's page into the package; it needs Node, which users do not
+# make site        the documentation as a site, in build/site
 # make lock        resolve requirements.lock anew from pyproject.toml
 
 VENV := .venv
@@ -18,7 +19,7 @@ CHAOS_SECONDS := 600
 CHAOS_BOUND := 180
 CHAOS = SEINE_SEEDS=$(SEED)-$$(($(SEED) + 1)) SEINE_CHAOS_SECONDS=$(CHAOS_SECONDS) SEINE_CHAOS_BOUND=$(CHAOS_BOUND)
 
-.PHONY: console install demo test tests-on-spark tests-without-spark chaos kills conformance lint format bench lock clean
+.PHONY: console site install demo test tests-on-spark tests-without-spark chaos kills conformance lint format bench lock clean
 .DELETE_ON_ERROR:
 
 install: $(STAMP)
@@ -76,6 +77,10 @@ bench: install
 
 console:
 	cd console && npm ci --no-audit --no-fund && npm run --silent build
+
+site: $(STAMP)
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "open build/site/index.html"
 
 lock:
 	@scripts/lock

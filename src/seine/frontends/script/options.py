@@ -129,3 +129,4 @@ _READERS: dict[str, Callable[[Cursor], object]] = {
     "once": _text,
     "per": read_duration,
 }
+QUERY_OPTIONS = tuple(_READERS)
