@@ -1,7 +1,7 @@
 """The tutorial does what it says: its files are written, its commands run, and their answers are those shown.
 
 A block of SQL or Python behind `<!-- append: FILE -->` or `<!-- write: FILE -->` goes into that file; a
-block of commands runs. What needs Spark is run by `tests/spark/test_tutorial_on_spark.py`, which has the list.
+block of commands runs. What needs Spark is run by `tests/spark/test_tutorial_on_spark.py`, by its list.
 """
 
 from __future__ import annotations
