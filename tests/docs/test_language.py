@@ -122,6 +122,8 @@ def test_aggregates(pytestconfig: pytest.Config) -> None:
 def test_scripts_are_accepted(page: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     scripts = blocks(DOCS / page, "sql")
     assert scripts
+    for schema in (text for text in blocks(DOCS / page, "json") if '"type": "record"' in text):
+        (tmp_path / "bid.avsc").write_text(schema, encoding="utf-8")
     for text in scripts:
         script = tmp_path / "script.sql"
         script.write_text(text, encoding="utf-8")

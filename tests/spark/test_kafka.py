@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import fastavro
 import pytest
 from pyspark.sql import SparkSession
 
@@ -56,17 +58,41 @@ def _bids(rng: random.Random, count: int) -> list[dict[str, Any]]:
     ]
 
 
+SALE_SCHEMA = {
+    "type": "record",
+    "name": "Sale",
+    "fields": [
+        {"name": "item", "type": ["null", "int"]},
+        {"name": "shop", "type": {"type": "enum", "name": "Shop", "symbols": ["a", "b", "c"]}},
+        {"name": "ts", "type": "long"},
+    ],
+}
+
+
+def _avro(row: dict[str, Any]) -> bytes:
+    """A record of schema 17 of a registry."""
+    record = io.BytesIO()
+    fastavro.schemaless_writer(record, fastavro.parse_schema(SALE_SCHEMA), row)
+    return b"\0\0\0\0\x11" + record.getvalue()
+
+
 @pytest.mark.parametrize("partitions", [1, 2, 8])
 def test_answers_are_those_of_files(
     spark: SparkSession, kafka: KafkaBroker, tmp_path: Path, partitions: int
 ) -> None:
+    """Of several partitions one topic has Avro records, some of them broken."""
     rng = random.Random(partitions)
     bids = _bids(rng, 120)
     sales = [{"item": rng.randrange(6), "shop": rng.choice("abc"), "ts": i // 2} for i in range(60)]
     for name, rows in (("bid", bids), ("sale", sales)):
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
         kafka.create_topic(f"{name}-{partitions}", partitions)
-        records = [(rng.randrange(partitions), json.dumps(row).encode()) for row in rows]
+        avro = partitions > 1 and name == "sale"
+        records = [
+            (rng.randrange(partitions), _avro(row) if avro else json.dumps(row).encode()) for row in rows
+        ]
+        if avro:
+            records[:0] = [(1, b"{}"), (1, _avro(rows[0])[:-1])]
         kafka.send(f"{name}-{partitions}", records)
     in_files = BID.format(source="FROM 'bid.jsonl'") + SALE.format(source="FROM 'sale.jsonl'") + QUERIES
     (tmp_path / "files.sql").write_text(in_files)
@@ -78,11 +104,17 @@ def test_answers_are_those_of_files(
     more = ", minPartitions '2'" if partitions == 2 else ""
     servers = f"kafka.bootstrap.servers '{kafka.servers}'{more}"
     long = f"USING kafka OPTIONS (subscribe 'sale-{partitions}', {servers})"
+    (tmp_path / "sale.avsc").write_text(json.dumps(SALE_SCHEMA))
+    read_avro = " FORMAT AVRO WITH (clock = 'partition', schema = 'sale.avsc', schema_id = '17')"
+    sale = SALE.format(source=long + (read_avro if partitions > 1 else slowest))
     # a clock that waits for the slowest partition refuses nobody, however topics are cut into micro-batches
-    script = BID.format(source=short + slowest) + SALE.format(source=long + slowest) + QUERIES
+    script = BID.format(source=short + slowest) + sale + QUERIES
     records, dead, statistics = _run(spark, tmp_path, script, batch_rows=50 if partitions == 2 else None)
-    assert dead == []
-    assert statistics["input_rows"] == 180
+    places = [(letter["topic"], letter["partition"], letter["offset"]) for letter in dead]
+    broken = [(f"sale-{partitions}", 1, offset) for offset in (0, 1)] if partitions > 1 else []
+    assert places == broken
+    assert {letter["record"] for letter in dead} <= {b"{}".hex(), _avro(sales[0])[:-1].hex()}
+    assert statistics["input_rows"] == 180 + len(broken)
     assert sorted_records(records) == sorted_records(expected.records) != []
 
 

@@ -21,9 +21,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seine.algebra.arrays import BoolArray, IntArray
-from seine.algebra.definitions import StreamDef
+from seine.algebra.avro_schema import read_avro_schema
+from seine.algebra.definitions import Source, StreamDef
 from seine.documents.parse_document import DocumentFault, decode_document
 from seine.intake.admission import Letter
+from seine.intake.avro_records import AvroRecords
 from seine.intake.csv import CsvLines
 from seine.intake.formats import delimiter_of
 from seine.intake.intake_state import ItemCursor, ParquetCursor
@@ -140,6 +142,9 @@ def parser_of(stream: StreamDef) -> Parse:
     elif source.format == "CSV":
         csv = CsvLines(layout, delimiter_of(dict(source.options), f"stream {stream.name}"))
         records = lambda arrived: _lines(arrived, csv.parse, _no_lines)  # noqa: E731
+    elif source.format == "AVRO":
+        avro = _avro(layout, source)
+        records = lambda arrived: avro.parse(arrived.values)  # noqa: E731
     else:
         lines = JsonLines(layout)
         records = lambda arrived: _lines(arrived, lines.parse, _json_line)  # noqa: E731
@@ -149,6 +154,12 @@ def parser_of(stream: StreamDef) -> Parse:
         return refuse_documents(layout, parsed)
 
     return parse
+
+
+def _avro(layout: RecordLayout, source: Source) -> AvroRecords:
+    options = dict(source.options)
+    number = options.get("schema_id")
+    return AvroRecords(layout, read_avro_schema(options["schema"]), None if number is None else int(number))
 
 
 def _slice(arrived: ArrivedRecords) -> ParquetSlice:

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,11 @@ from seine.intake.marked_rows import (
 )
 from seine.intake.parsed import RECORD_LIMIT, TUPLE, DeadLine, Parsed
 from seine.intake.record_layout import RecordLayout
+
+_CALENDAR = {  # the years 1 to 9999: others have no text that could be read again
+    Kind.DATE: (date.min, date.max),
+    Kind.TIMESTAMP: (datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)),
+}
 
 
 @dataclass(frozen=True)
@@ -60,7 +66,11 @@ class ParquetSlice:
 
     def record(self, line: int) -> str:
         """A row by its number in the file, as a dead letter quotes it."""
-        row = self.table.slice(line - self.first, 1).to_pylist()[0]
+        rows = self.table.slice(line - self.first, 1)
+        try:
+            row = rows.to_pylist()[0]
+        except (OverflowError, ValueError):  # a time that Python has no name for
+            row = pa.table({name: _counted(rows.column(name)) for name in rows.column_names}).to_pylist()[0]
         return json.dumps(row, default=str, ensure_ascii=False)[:RECORD_LIMIT]
 
 
@@ -271,6 +281,13 @@ class ParquetParser:
         return replace(parsed, dead=sorted(parsed.dead + dead))
 
 
+def _counted(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Times as numbers of their units, anything else as it is."""
+    wide = pa.types.is_timestamp(column.type) or pa.types.is_date64(column.type)
+    numbers = pa.int64() if wide else pa.int32()
+    return column.cast(numbers) if wide or pa.types.is_date32(column.type) else column
+
+
 def _flat(column: pa.ChunkedArray) -> pa.Array:
     array = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()  # which would copy
     array = pa.concat_arrays(array.chunks) if isinstance(array, pa.ChunkedArray) else array
@@ -285,6 +302,10 @@ def _convert(values: pa.Array, kind: Type) -> tuple[pa.Array, BoolArray | None]:
         converted = pa.array([_cast_one(value, kind) for value in values], kind.arrow())
     if kind.kind is Kind.DOUBLE:
         converted = pc.if_else(pc.is_finite(converted), converted, pa.scalar(None, pa.float64()))
+    elif kind.kind in _CALENDAR:
+        first, last = (pa.scalar(end, kind.arrow()) for end in _CALENDAR[kind.kind])
+        within = pc.and_(pc.greater_equal(converted, first), pc.less_equal(converted, last))
+        converted = pc.if_else(within, converted, pa.scalar(None, kind.arrow()))
     if converted.null_count == values.null_count:  # what is NULL stays so
         return converted, None
     bad = pc.and_(pc.is_valid(values), pc.is_null(converted))

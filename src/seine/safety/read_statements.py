@@ -15,8 +15,11 @@ def read_statements(
     *,
     replace: bool = False,
     pushed: str | None = None,
+    within: tuple[str, ...] | None = None,
 ) -> Script:
     """Add statements to what is known already; refuses what is wrong or unsafe in them."""
-    script = parse_script(text, file=file, folder=folder, known=known, replace=replace, pushed=pushed)
+    script = parse_script(
+        text, file=file, folder=folder, known=known, replace=replace, pushed=pushed, within=within
+    )
     refuse_unsafe(script)
     return script

@@ -189,9 +189,9 @@ class Registrar:
         """Carry out a script; refused whole, with a position and a hint, it leaves no trace."""
 
         def edit() -> Edit:
-            known, pushed = self.view.declared, self._folder.pushed
-            script = read_statements(text, file, folder, known, replace=replace, pushed=pushed)
-            confine(script.declarations, known, self._sources.roots)
+            known, pushed, roots = self.view.declared, self._folder.pushed, self.source_roots
+            script = read_statements(text, file, folder, known, replace=replace, pushed=pushed, within=roots)
+            confine(script.declarations, known, roots)
             return edit_of_script(script)
 
         return self._change(edit, by, large=len(text) > _LONG_SCRIPT)
@@ -207,6 +207,11 @@ class Registrar:
     def resume(self, name: str, by: Principal = LOCAL) -> Outcome:
         """Let a query that is paused, or failed, run again; it counts from now on, like a new one."""
         return self._change(lambda: edit_of_resume(self.view, self._key(name, paused=True)), by)
+
+    @property
+    def source_roots(self) -> tuple[str, ...]:
+        """The folders in which files are read."""
+        return self._sources.roots
 
     def look(self, read: Callable[[Network], Reading]) -> Reading:
         """What somebody reads of the live network; changes wait meanwhile, so it must not take long."""

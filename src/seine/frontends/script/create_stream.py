@@ -56,9 +56,15 @@ class _Clauses:
     importance: Name | None = None
 
 
-def read_stream(cursor: Cursor, name: Name, folder: str, pushed: str | None = None) -> StreamDef:
+def read_stream(
+    cursor: Cursor,
+    name: Name,
+    folder: str,
+    pushed: str | None = None,
+    within: tuple[str, ...] | None = None,
+) -> StreamDef:
     """Parse what follows CREATE STREAM name; the clauses may come in any order."""
-    clauses = _Clauses(name, read_columns(cursor), SourceClauses(folder, pushed))
+    clauses = _Clauses(name, read_columns(cursor), SourceClauses(folder, pushed, within))
     while not cursor.at_statement_end():
         if not clauses.source.read(cursor):
             _read_clause(cursor, clauses)
@@ -122,6 +128,7 @@ def _finish(cursor: Cursor, clauses: _Clauses) -> StreamDef:
     plain = clauses.fields[time].type == BIGINT
 
     clauses.source.check_bounds(cursor, plain)
+    clauses.source.check_schema(cursor, clauses.fields, time)
     if clauses.retractable:
         _refuse_retractable(cursor, clauses.punctuated)
     if clauses.source.is_spark:

@@ -10,6 +10,7 @@ from seine.algebra.definitions import PUSHED, Source
 from seine.algebra.field_path import read_field_path
 from seine.algebra.namespaces import read_prefixes
 from seine.algebra.types import XML, Field
+from seine.frontends.script.schema_file import AVRO_OPTIONS, SCHEMA, check_schema_columns, with_schema
 from seine.frontends.script.using_clause import (
     COLUMNS,
     RECORDS,
@@ -24,7 +25,7 @@ from seine.frontends.text.durations import Duration, read_duration
 from seine.frontends.text.lexer import Token, TokenKind
 from seine.frontends.text.names import suggest
 
-OPTIONS = {"JSON": (), "CSV": ("header", "delimiter"), "PARQUET": (), "XML": ("feed",)}
+OPTIONS = {"JSON": (), "CSV": ("header", "delimiter"), "PARQUET": (), "XML": ("feed",), "AVRO": AVRO_OPTIONS}
 FORMATS = tuple(OPTIONS)
 SPARK_OPTIONS = ("clock", "start")  # of a stream that Spark reads
 _NOT_PATHS = (
@@ -46,6 +47,7 @@ class SourceClauses:
 
     folder: str
     pushed: str | None = None  # where a service keeps the records that are sent to it
+    within: tuple[str, ...] | None = None  # where files lie that are read at once; None: anywhere
     path: str | None = None
     place: Token | None = None  # of the path
     format: str | None = None
@@ -96,6 +98,12 @@ class SourceClauses:
             message = "ahead is a length of this stream's event time, or 'none'"
             raise cursor.error(message, hint, at=self.places["ahead"])
 
+    def check_schema(self, cursor: Cursor, fields: tuple[Field, ...], time: int) -> None:
+        """Read the schema of Avro records, and refuse one whose fields are not the columns of a stream."""
+        if self.format == "AVRO" and self.is_spark:
+            self.options = with_schema(cursor, self.options, self.places, self.folder, self.within)
+            check_schema_columns(cursor, self.options[SCHEMA], self.places[SCHEMA], fields, time)
+
     def finish(self, cursor: Cursor, fields: tuple[Field, ...], relation: bool = False) -> Source:
         """The source, once all clauses are parsed; refuses options that do not apply.
 
@@ -111,6 +119,9 @@ class SourceClauses:
             )
         if self._is_pushed and self.format not in (None, "JSON"):
             raise cursor.error("what is sent to a service are JSON Lines", "leave FORMAT out", at=self.place)
+        if self.format == "AVRO":
+            hint = "USING avro OPTIONS (path 'folder') reads files of Avro's"
+            raise cursor.error("FORMAT AVRO is for records of topics", hint, at=self.place)
         source = Source(self.path, self.format or "JSON", tuple(self.options.items()))
         if "://" in self.path and not (relation and source.is_database):
             hint = "FROM 'postgresql://host/database' WITH (table = 'name'), sqlite:///file, or a path"
@@ -147,7 +158,7 @@ class SourceClauses:
             raise cursor.error("a relation cannot be read USING a streaming format", hint, at=using.place)
         self._refuse_format(cursor, using)
         known = [*self._document_options(cursor, fields, relation), *BOUNDS, *SPARK_OPTIONS]
-        known += ["delimiter"] if self.format == "CSV" else []
+        known += {"CSV": ["delimiter"], "AVRO": [*AVRO_OPTIONS]}.get(self.format or "", [])
         for key, token in self.places.items():
             if key not in known:
                 hint = suggest(key, known, "options") or "options of Spark's stand in OPTIONS (...)"
@@ -162,8 +173,9 @@ class SourceClauses:
     def _refuse_format(self, cursor: Cursor, using: UsingClause) -> None:
         """Refuse a FORMAT of records where there are none; set it where the format of Spark implies it."""
         implied = RECORDS.get(using.name)
-        if self.format == "PARQUET" or (self.format and using.name in COLUMNS):
-            hint = "FORMAT says how the records of kafka or text are read: JSON, CSV or XML"
+        in_lines = self.format == "AVRO" and using.name == "text"
+        if self.format == "PARQUET" or in_lines or (self.format and using.name in COLUMNS):
+            hint = "FORMAT says how records are read: JSON, CSV or XML, and AVRO those of kafka"
             raise cursor.error(f"FORMAT {self.format} is not for USING {using.name}", hint, at=using.place)
         if implied and self.format not in (None, implied):
             raise cursor.error(

@@ -42,10 +42,12 @@ def parse_script(
     known: Declarations | None = None,
     replace: bool = False,
     pushed: str | None = None,
+    within: tuple[str, ...] | None = None,
 ) -> Script:
     """Parse a script on top of the `known` declarations; the first error is raised with its position.
 
-    With `replace`, a query replaces a known one of its name.
+    With `replace`, a query replaces a known one of its name. `pushed` is where a service keeps what is sent
+    to it, and `within` are the folders in which files must lie that are read at once.
 
     >>> script = parse_script(
     ...     "CREATE STREAM s (a INT, ts BIGINT) TIMESTAMP BY ts FROM 's.jsonl';"
@@ -53,18 +55,27 @@ def parse_script(
     >>> script.declarations.streams["s"].source.path, [query.name for query, _ in script.queries]
     ('/data/s.jsonl', ['q'])
     """
-    return _StatementReader(ScriptText(text, file), folder, known or Declarations(), replace, pushed).read()
+    reader = _StatementReader(
+        ScriptText(text, file), folder, known or Declarations(), replace, pushed, within
+    )
+    return reader.read()
 
 
 class _StatementReader:
     """Parses the statements of a script; holds the declarations so far."""
 
     def __init__(
-        self, source: ScriptText, folder: str, known: Declarations, replace: bool, pushed: str | None
+        self,
+        source: ScriptText,
+        folder: str,
+        known: Declarations,
+        replace: bool,
+        pushed: str | None,
+        within: tuple[str, ...] | None,
     ) -> None:
         self.cursor = Cursor(source)
         self.folder = folder
-        self.pushed = pushed
+        self.pushed, self.within = pushed, within
         self.replace = replace
         self.known, self.known_streams = known.queries, known.streams
         self.declared = known.copy()
@@ -123,7 +134,7 @@ class _StatementReader:
         cursor = self.cursor
         if cursor.accept("STREAM"):
             name = self._new_table("stream")
-            self.declared.streams[name.key] = read_stream(cursor, name, self.folder, self.pushed)
+            self.declared.streams[name.key] = read_stream(cursor, name, self.folder, self.pushed, self.within)
             self._forget_tables()
         elif cursor.accept("RELATION"):
             name = self._new_table("relation")

@@ -52,8 +52,10 @@ class ConsoleQuestions:
         known, here = service.published.view.declared, os.path.join(service.folder.path, folder)
 
         def parse() -> Script:
-            pushed = service.folder.pushed
-            return parse_script(text, file="script", folder=here, known=known, replace=replace, pushed=pushed)
+            pushed, roots = service.folder.pushed, registrar.source_roots
+            return parse_script(
+                text, file="script", folder=here, known=known, replace=replace, pushed=pushed, within=roots
+            )
 
         stages = service.deployment.settings.depth
         return check_script(

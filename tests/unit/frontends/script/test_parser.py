@@ -181,7 +181,8 @@ REFUSED = [
     ("CREATE STREAM s (ts BIGINT) TIMESTAMP BY ts WINDOW 1.5 FROM 's';", 52, "whole number"),
     ("CREATE STREAM s (ts BIGINT) TIMESTAMP BY ts WINDOW 1 WINDOW 2 FROM 's';", 54, "twice"),
     ("CREATE STREAM s (ts BIGINT) TIMESTAMP BY ts;", 44, "expected FROM"),
-    ("CREATE STREAM s (ts BIGINT) TIMESTAMP BY ts FROM 's' FORMAT AVRO;", 61, "expected a format"),
+    ("CREATE STREAM s (ts BIGINT) TIMESTAMP BY ts FROM 's' FORMAT AVRO;", 50, "FORMAT AVRO is for records"),
+    ("CREATE STREAM s (ts BIGINT) TIMESTAMP BY ts FROM 's' FORMAT ORC;", 61, "expected a format"),
     ("CREATE STREAM s (ts BIGINT) TIMESTAMP BY ts FROM 's' PUNCTUATED ON (x);", 69, "no column x"),
     (
         "CREATE STREAM s (ts BIGINT, a BIGINT) TIMESTAMP BY ts PUNCTUATED ON (a, ts) LIFESPAN 5"

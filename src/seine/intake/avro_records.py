@@ -1,0 +1,193 @@
+"""Avro records to typed rows: `FORMAT AVRO WITH (schema = 'bid.avsc' [, schema_id = '17'])`.
+
+A record is one datum of the schema and nothing behind it. With `schema_id` it has the five bytes in front
+that a schema registry's writers put there: 0, and the number of the schema, which must be this one.
+
+Law: a record is read if it is, byte for byte, what a writer of that schema may write; any other is a dead
+letter with the column at which it breaks. Its columns are then converted as those of a Parquet file are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from seine.algebra.arrays import AnyArray, BoolArray, IntArray
+from seine.algebra.avro_schema import AvroField, AvroType
+from seine.intake.avro_bodies import AvroBodies
+from seine.intake.intake_state import ParquetCursor
+from seine.intake.parquet import ParquetParser, ParquetSlice
+from seine.intake.parsed import RECORD_LIMIT, DeadLine, Parsed
+from seine.intake.record_layout import RecordLayout
+
+_HEADER = 5  # bytes
+_PLAIN = {"float": "<f4", "double": "<f8"}
+
+
+class AvroRecords:
+    """Parses records of one schema."""
+
+    def __init__(self, layout: RecordLayout, fields: Sequence[AvroField], schema_id: int | None) -> None:
+        self._fields, self._schema_id = fields, schema_id
+        self._columns = ParquetParser(layout)
+
+    def parse(self, values: pa.Array) -> Parsed:
+        """The rows of binary records, numbered from 1, and the dead letters."""
+        bodies = AvroBodies(values)
+        if self._schema_id is not None:
+            _pass_header(bodies, self._schema_id)
+        table = pa.table({field.name: _column(bodies, field) for field in self._fields})
+        bodies.refuse(bodies.at != bodies.end, "there are bytes behind the record")
+        whole = ParquetSlice("", ParquetCursor("", 0, 0), table, 1)
+        if not bodies.faults:
+            return self._columns.parse(whole)
+        dead = [DeadLine(row + 1, reason, _hex(values[row])) for row, reason in bodies.faults.items()]
+        kept = np.setdiff1d(np.arange(len(values)), np.fromiter(bodies.faults, np.int64))
+        parsed = self._columns.parse(replace(whole, table=table.take(pa.array(kept))))
+        return _renumbered(parsed, kept + 1, whole, dead)
+
+
+def _renumbered(parsed: Parsed, numbers: IntArray, whole: ParquetSlice, dead: list[DeadLine]) -> Parsed:
+    """Rows of which some were left out, under their own numbers."""
+    tuples = replace(parsed.tuples, numbers=numbers[parsed.tuples.numbers - 1])
+    dead = dead + [line._replace(line=int(numbers[line.line - 1])) for line in parsed.dead]
+    return replace(parsed, tuples=tuples, dead=sorted(dead), record=whole.record)
+
+
+def _hex(value: pa.Scalar) -> str:
+    """The beginning of a record that cannot be read, as hexadecimal digits."""
+    return (value.as_py() or b"")[: RECORD_LIMIT // 2].hex()
+
+
+def _pass_header(bodies: AvroBodies, schema_id: int) -> None:
+    every = np.ones(len(bodies), bool)
+    begin = bodies.skip(np.full(len(bodies), _HEADER), every, "the header of the schema's number")
+    number = bodies.words(begin + 1, ">u4").astype(np.int64)
+    bodies.refuse(bodies.data[begin] != 0, "the record does not begin with the number of a schema")
+    for other in np.unique(number[number != schema_id]).tolist():
+        bodies.refuse(number == other, f"the record is of schema {other}, not {schema_id}")
+
+
+def _column(bodies: AvroBodies, field: AvroField) -> pa.Array:
+    """The values of a field, NULL where the union of the field says so."""
+    there = np.ones(len(bodies), bool)
+    if field.branches:
+        what = f"column {field.name}"
+        branch = bodies.integers(there, what)
+        bodies.refuse((branch < 0) | (branch >= field.branches), f"{what}: its union has no such branch")
+        if field.null is not None:
+            there = branch != field.null
+    return _READERS[field.type.written](bodies, field.type, there, f"column {field.name}")
+
+
+def _nulls(bodies: AvroBodies, _type: AvroType, _there: BoolArray, _what: str) -> pa.Array:
+    return pa.nulls(len(bodies))
+
+
+def _booleans(bodies: AvroBodies, _type: AvroType, there: BoolArray, what: str) -> pa.Array:
+    begin = bodies.skip(np.ones(len(bodies), np.int64), there, what)
+    values = bodies.data[begin]
+    bodies.refuse(there & (values > 1) & (begin < bodies.end), f"{what}: neither true nor false")
+    return pa.array(values == 1, mask=~there)
+
+
+def _floats(bodies: AvroBodies, type_: AvroType, there: BoolArray, what: str) -> pa.Array:
+    form = np.dtype(_PLAIN[type_.written])
+    begin = bodies.skip(np.full(len(bodies), form.itemsize), there, what)
+    return pa.array(bodies.words(begin, form.str), type_.arrow, mask=~there)
+
+
+def _integers(bodies: AvroBodies, type_: AvroType, there: BoolArray, what: str) -> pa.Array:
+    values = bodies.integers(there, what)
+    if type_.written == "long":
+        return pa.array(values, mask=~there).view(type_.arrow)
+    narrow = values.astype(np.int32)
+    bodies.refuse(there & (values != narrow), f"{what}: no integer of 32 bits")
+    return pa.array(narrow, mask=~there).view(type_.arrow)
+
+
+def _enums(bodies: AvroBodies, type_: AvroType, there: BoolArray, what: str) -> pa.Array:
+    places = bodies.integers(there, what)
+    bad = there & ((places < 0) | (places >= len(type_.symbols)))
+    bodies.refuse(bad, f"{what}: its enum has no such symbol")
+    return pa.array(type_.symbols).take(pa.array(np.where(bad, 0, places), mask=~there))
+
+
+def _texts(bodies: AvroBodies, _type: AvroType, there: BoolArray, what: str) -> pa.Array:
+    values = bodies.slices(*bodies.lengths(there, what))
+    try:
+        texts = values.cast(pa.string())
+    except pa.ArrowInvalid:
+        bad = np.array([not _is_utf8(value) for value in values.to_pylist()])
+        bodies.refuse(there & bad, f"{what}: the text is no UTF-8")
+        texts = _masked(values, bad).cast(pa.string())
+    return texts if there.all() else _masked(texts, ~there)
+
+
+def _is_utf8(value: bytes) -> bool:
+    try:
+        value.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _masked(values: pa.Array, out: BoolArray) -> pa.Array:
+    return pa.compute.if_else(pa.array(out), pa.scalar(None, values.type), values)
+
+
+def _decimals(bodies: AvroBodies, type_: AvroType, there: BoolArray, what: str) -> pa.Array:
+    """Whole numbers in two's complement, the highest byte first, as two words of 64 bits."""
+    if type_.written == "bytes":
+        begin, count = bodies.lengths(there, what)
+        bodies.refuse(there & ((count < 1) | (count > 16)), f"{what}: no decimal has so many bytes")
+    else:
+        count = np.full(len(bodies), type_.size)
+        begin = bodies.skip(count, there, what)
+    count = np.clip(count, 1, 16)
+    behind = np.minimum(begin + count, bodies.end)
+    high, low = (bodies.words(behind - back, ">i8").astype(np.int64) for back in (16, 8))
+    narrow = count <= 8
+    low = np.where(narrow, _extended(low, 64 - 8 * np.minimum(count, 8)), low)
+    high = np.where(narrow, low >> 63, _extended(high, 128 - 8 * np.maximum(count, 9)))
+    bad = there & ~_within(high, low, 10**type_.arrow.precision - 1)
+    bodies.refuse(bad, f"{what}: more digits than the schema says")
+    pairs = np.stack([low, high], axis=1)
+    pairs[~there | bad] = 0
+    valid = np.packbits(there, bitorder="little")
+    return pa.Array.from_buffers(type_.arrow, len(bodies), [pa.py_buffer(valid), pa.py_buffer(pairs)])
+
+
+def _extended(word: IntArray, unused: IntArray) -> IntArray:
+    """Words whose highest bits are not theirs, with the sign there."""
+    extended: IntArray = (word << unused) >> unused
+    return extended
+
+
+def _within(high: IntArray, low: IntArray, bound: int) -> BoolArray:
+    """Whether numbers of 128 bits are in [-bound, bound]."""
+    lowest = low.view(np.uint64)
+
+    def at_most(high: IntArray, lowest: AnyArray, bound: int) -> BoolArray:
+        above, below = bound >> 64, np.uint64(bound & 0xFFFFFFFFFFFFFFFF)
+        within: BoolArray = (high < above) | ((high == above) & (lowest <= below))
+        return within
+
+    return at_most(high, lowest, bound) & ~at_most(high, lowest, -bound - 1)
+
+
+_READERS: Mapping[str, Callable[[AvroBodies, AvroType, BoolArray, str], pa.Array]] = {
+    "null": _nulls,
+    "boolean": _booleans,
+    "int": _integers,
+    "long": _integers,
+    "float": _floats,
+    "double": _floats,
+    "string": _texts,
+    "enum": _enums,
+    "bytes": _decimals,
+    "fixed": _decimals,
+}
