@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seine.algebra.arrays import BoolArray
-from seine.algebra.types import Kind, Type
+from seine.algebra.types import TIMESTAMP, Kind, Type
+from seine.rows.text_buffers import same_width
 
 _NUMBER = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,9})?"
 _DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
@@ -23,6 +24,7 @@ _FORMS = {
     Kind.DATE: _DAY,
     Kind.TIMESTAMP: rf"{_DAY}([T ][0-9]{{2}}:[0-9]{{2}}(:[0-9]{{2}}(\.[0-9]{{1,6}})?)?{_ZONE}?)?",
 }
+_TO_SECOND = len("2024-02-29T01:02:03")
 _FIRST_DAY = (date(1, 1, 1) - date(1970, 1, 1)).days
 _FIRST_INSTANT = int(datetime(1, 1, 1, tzinfo=UTC).timestamp()) * 1_000_000
 _LAST_INSTANT = int(datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp()) * 1_000_000 + 999_999
@@ -37,11 +39,39 @@ def read_text(texts: pa.Array, kind: Type) -> tuple[pa.Array, BoolArray]:
     """
     if kind.is_text:
         return texts, np.zeros(len(texts), bool)
+    if kind.kind is Kind.TIMESTAMP and (stamps := _plain_stamps(texts)) is not None:
+        return stamps, np.zeros(len(texts), bool)
     given = pc.is_valid(texts)
     formed = pc.match_substring_regex(texts, f"^{_FORMS[kind.kind]}$")
     values = _cast(pc.if_else(formed, texts, pa.scalar(None, pa.string())), kind)
     values = _within_limits(values, kind)
     return values, pc.and_(given, pc.is_null(values)).to_numpy(zero_copy_only=False)
+
+
+def _plain_stamps(texts: pa.Array) -> pa.Array | None:
+    """The values of texts that are all written alike, to the second or finer, in UTC or without a zone.
+
+    Arrow reads other forms too: it is asked only where every separator is in its place, and takes nothing but
+    digits for the rest.
+    """
+    rows = same_width(texts)
+    if rows is None or rows.shape[1] < _TO_SECOND:
+        return None
+    zoned = rows[0, -1] == ord("Z")
+    end = rows.shape[1] - zoned
+    separators = (
+        {13: ":", 16: ":"} | ({_TO_SECOND: "."} if end > _TO_SECOND else {}) | ({end: "Z"} if zoned else {})
+    )
+    if not (rows[:, 10] == ord("T")).all() or end == _TO_SECOND + 1:
+        return None
+    if not all((rows[:, at] == ord(char)).all() for at, char in separators.items()):
+        return None
+    try:
+        instants = texts.cast(TIMESTAMP.arrow() if zoned else pa.timestamp("us")).view(pa.int64())
+    except pa.ArrowInvalid:
+        return None
+    first = pc.min(instants).as_py()
+    return instants.view(TIMESTAMP.arrow()) if first >= _FIRST_INSTANT else None
 
 
 def _cast(texts: pa.Array, kind: Type) -> pa.Array:

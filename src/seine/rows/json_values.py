@@ -17,9 +17,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seine.algebra.types import Kind, Type
+from seine.rows.text_buffers import text_bytes
 from seine.rows.timestamp_text import Stamps, join_fixed
 
-_NEEDS_ESCAPE = r'["\\\x00-\x1f\x7f]'
+_NEEDS_ESCAPE = r'["\\\x00-\x1f]'
 _LEAST_TABLED_TIMES = 1024  # times; for fewer the tables are not worth it
 Piece: TypeAlias = pa.Array | str | Stamps
 _YEAR_1, _YEAR_10000 = -62_135_596_800_000_000, 253_402_300_800_000_000  # microseconds
@@ -29,11 +30,17 @@ _NOT_FINITE = {"nan": '"NaN"', "inf": '"Infinity"', "-inf": '"-Infinity"'}
 def json_strings(array: pa.Array) -> pa.Array:
     """Strings as JSON string literals; only those with special characters cost Python time."""
     quoted = pc.binary_join_element_wise('"', array, '"', "")
-    special = pc.fill_null(pc.match_substring_regex(array, _NEEDS_ESCAPE), False)
-    if not pc.any(special).as_py():
+    if _is_plain(array):
         return quoted
+    special = pc.fill_null(pc.match_substring_regex(array, _NEEDS_ESCAPE), False)
     escaped = [json.dumps(text, ensure_ascii=False) for text in array.filter(special).to_pylist()]
     return pc.replace_with_mask(quoted, special, pa.array(escaped, pa.string()))
+
+
+def _is_plain(array: pa.Array) -> bool:
+    """Whether no string has a character that JSON escapes."""
+    data = np.frombuffer(text_bytes(array), np.uint8)
+    return not len(data) or not (data.min() < 0x20 or any((data == char).any() for char in b'"\\'))
 
 
 def json_objects(names: Sequence[str], types: Sequence[Type], columns: Sequence[pa.Array]) -> pa.Array:
@@ -58,7 +65,7 @@ def value_pieces(array: pa.Array, type_: Type) -> list[Piece]:
 
 def _known_pieces(array: pa.Array, type_: Type) -> list[Piece]:
     if type_.is_text:
-        return [json_strings(array)]
+        return ['"', array, '"'] if _is_plain(array) else [json_strings(array)]
     if type_.kind is Kind.JSON:
         return [array]
     if type_.kind is Kind.TIMESTAMP:

@@ -8,10 +8,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seine.algebra.arrays import AnyArray, IntArray
+from seine.algebra.arrays import IntArray
 from seine.algebra.types import BIGINT, TIMESTAMP, Type
 from seine.rows.delta import FOREVER, NEVER
 from seine.rows.json_values import Piece, joined, object_pieces, printed, value_pieces
+from seine.rows.text_buffers import text_offsets
 
 
 def json_instants(times: pa.Array, domain: str) -> pa.Array:
@@ -62,27 +63,12 @@ def json_lines(
     return joined(pieces)
 
 
-def text_bytes(lines: pa.Array) -> memoryview:
-    """The concatenated text of a string array, without a copy."""
-    if len(lines) == 0:
-        return memoryview(b"")
-    offsets = _offsets(lines)
-    return memoryview(lines.buffers()[2])[offsets[0] : offsets[-1]]
-
-
 def line_starts(lines: pa.Array) -> IntArray:
     """Where each string of an array begins in its `text_bytes`, and where the last one ends.
 
     >>> line_starts(pa.array(["a", "bcd", "ef"]).slice(1)).tolist()
     [0, 3, 5]
     """
-    offsets: IntArray = _offsets(lines).astype(np.int64)
+    offsets: IntArray = text_offsets(lines).astype(np.int64)
     starts: IntArray = offsets - offsets[0]
     return starts
-
-
-def _offsets(lines: pa.Array) -> AnyArray:
-    positions = lines.buffers()[1]
-    array = pa.Array.from_buffers(pa.int32(), len(lines) + 1, [None, positions], offset=lines.offset)
-    offsets: AnyArray = array.to_numpy()
-    return offsets

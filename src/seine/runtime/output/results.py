@@ -16,8 +16,9 @@ from seine.algebra.types import Type
 from seine.operators.state.work_budget import NodeFault, WorkBudget, WorkMeter
 from seine.operators.step.record_form import Form, RecordRows
 from seine.rows.delta import NEVER, concat_batches, data_names
+from seine.rows.text_buffers import text_bytes
 from seine.runtime.output.delivered_counts import DeliveredCounts
-from seine.runtime.output.json_records import json_lines, line_starts, text_bytes
+from seine.runtime.output.json_records import json_lines, line_starts
 from seine.runtime.output.task_report import QueryRanges, WrittenResults
 
 START, END, BEGINS, QUERY = "_s", "_e", "_b", "_q"
