@@ -17,6 +17,7 @@ from seine.evaluate.kernels.constants import with_constants
 from seine.evaluate.kernels.datum import Kernel, nulls
 
 MAX_RESULT_CHARACTERS = 2**20  # a function that would make a longer text of one value fails: NULL
+_LITERAL = re.compile(r"[\w/,;:&=@ -]+", re.ASCII)  # a pattern that matches itself alone
 _META = re.compile(r"[^\w\s]", re.ASCII)
 
 
@@ -110,12 +111,21 @@ def _position(array: pa.Array, pattern: str) -> pa.Array:
     return pc.if_else(pc.is_valid(array), position, pa.scalar(None, position.type))
 
 
+def split_texts(array: pa.Array, pattern: str, most: int | None) -> pa.Array:
+    """The parts of each text between matches, of the first `most` of them; plain text needs no RE2."""
+    if _LITERAL.fullmatch(pattern):
+        return pc.split_pattern(array, pattern, max_splits=most)
+    regex = re2_pattern(pattern)
+    if pc.match_substring_regex(pa.array([""]), regex)[0].as_py():
+        raise PatternFault("it matches the empty text")
+    return pc.split_pattern_regex(array, regex, max_splits=most)
+
+
 def _split_item(array: pa.Array, pattern: str, position: int) -> pa.Array:
     """A part of a text between matches, from 1 on or from the end; NULL where there are not so many."""
-    regex = re2_pattern(pattern)
-    if position == 0 or pc.match_substring_regex(pa.array([""]), regex)[0].as_py():
+    if position == 0:
         raise PatternFault("no such part")
-    parts = pc.split_pattern_regex(array, regex)
+    parts = split_texts(array, pattern, position if position > 0 else None)
     offsets = parts.offsets.to_numpy().astype(np.int64)
     at = (offsets[:-1] + position - 1) if position > 0 else (offsets[1:] + position)
     inside = (at >= offsets[:-1]) & (at < offsets[1:])

@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from seine.algebra.java_patterns import PatternFault, re2_pattern, with_named_groups
 from seine.evaluate.kernels.datum import Kernel
-from seine.evaluate.kernels.regular_expressions import of_pattern
+from seine.evaluate.kernels.regular_expressions import of_pattern, split_texts
 from seine.evaluate.kernels.text_lists import TextLists
 
 _PRIVATE = [chr(code) for code in range(0xE000, 0xE100)]  # signs that mean nothing, to mark places in texts
@@ -21,12 +21,11 @@ def _refuse_empty(regex: str) -> None:
 
 def _split(array: pa.Array, pattern: str, limit: int = -1) -> pa.Array:
     """SPLIT(text, pattern [, limit]): the parts between matches, at most `limit` if that is positive."""
-    regex = re2_pattern(pattern)
-    _refuse_empty(regex)
     if limit == 1:
+        _refuse_empty(re2_pattern(pattern))
         known = pc.is_valid(array).to_numpy(zero_copy_only=False)
         return TextLists(known, np.flatnonzero(known), array.drop_null()).lists()
-    return pc.split_pattern_regex(array, regex, max_splits=limit - 1 if limit > 1 else None)
+    return split_texts(array, pattern, limit - 1 if limit > 1 else None)
 
 
 def _extracted_all(array: pa.Array, pattern: str, group: int = 1) -> pa.Array:
