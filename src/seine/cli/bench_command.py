@@ -37,7 +37,7 @@ _OPTIONS = {
     "star": ("pictures",),
     "search": ("only",),
     "xscl": ("only",),
-    "nexmark": ("only", "resume"),
+    "nexmark": ("only", "resume", "queries"),
     "kafka": ("only",),
 }
 PARTS = {
@@ -102,6 +102,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument(
         "--resume", metavar="FILE", help="of sharing and nexmark: keep partial figures there, and go on"
     )
+    parser.add_argument("--queries", metavar="LIST", help="of nexmark: these alone, such as q0,q5")
     parser.add_argument(
         "--pictures", metavar="DIR", help="of sharing, safety and star: write curves there, as SVG"
     )
@@ -112,12 +113,13 @@ def command(arguments: argparse.Namespace) -> int:
     from seine.bench.suite import SUITE, benchmark
 
     check_writable(arguments.out)
-    more = {name: getattr(arguments, name) for name in ("only", "resume", "pictures")}
+    more = {name: getattr(arguments, name) for name in ("only", "resume", "pictures", "queries")}
     given = {name for name, value in more.items() if value}
     if given - set(_OPTIONS.get(arguments.name, ())):
         raise SeineError(
             "--only, --resume and --pictures are for the benchmark 'sharing', --pictures for 'safety' and "
-            "'star' too, --only for 'search', 'xscl', 'kafka' and 'nexmark', --resume for 'nexmark'"
+            "'star' too, --only for 'search', 'xscl', 'kafka' and 'nexmark', --resume and --queries for "
+            "'nexmark'"
         )
     if arguments.only and arguments.only not in PARTS[arguments.name]:
         hint = f"one of {', '.join(PARTS[arguments.name])}"

@@ -211,7 +211,7 @@ class Intake:
         return None
 
     def _fill(self, feed: StreamFeed) -> None:
-        feed.fill(self._rows, DEFAULT_BYTES, self._wall)
+        feed.fill(self._rows, DEFAULT_BYTES * max(1, self._rows // DEFAULT_BATCH_ROWS), self._wall)
 
     def stream_states(self, *, lag: bool = True) -> tuple[StreamStatus, ...]:
         """The status of every stream as of the last entry; any thread may ask.

@@ -27,9 +27,19 @@ class Figures:
         ({'n': 1}, {'n': 1})
         """
         if key not in self._known:
-            self._known[key] = measure()
-            self._write()
+            self.keep(key, measure())
         return self._known[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._known
+
+    def __getitem__(self, key: str) -> Figure:
+        return self._known[key]
+
+    def keep(self, key: str, figure: Figure) -> None:
+        """Keep a figure that was measured."""
+        self._known[key] = figure
+        self._write()
 
     def _write(self) -> None:
         if self._path:

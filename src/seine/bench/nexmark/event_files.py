@@ -16,10 +16,10 @@ from seine.demo.nexmark.nexmark_files import declarations, side_input
 from seine.frontends.script.script_file import read_script
 
 
-def write_events(folder: Path, events: int, batches: int, rate: int) -> None:
+def write_events(folder: Path, events: int, batches: int, rate: int, *, bids: bool = True) -> None:
     """A folder for each stream, with a file for each of so many equal stretches of time."""
-    made = make_nexmark(events, rate=rate).tables()
-    last = int(made["bid"]["date_time"].cast(pa.int64()).to_numpy()[-1])
+    made = make_nexmark(events, rate=rate, bids=bids).tables()
+    last = int(made["bid" if bids else "auction"]["date_time"].cast(pa.int64()).to_numpy()[-1])
     first = int(made["person"]["date_time"].cast(pa.int64()).to_numpy()[0])
     edges = np.linspace(first, last + 1, batches + 1)[1:-1]
     for name, table in made.items():

@@ -16,11 +16,12 @@ def main() -> None:
     environment = _environment(given["settings"])
     for statement in given["tables"]:
         environment.execute_sql(statement)
-    for name, database, statement in given["jobs"]:
+    for name, database, *statements in given["jobs"]:
         environment.use_database(database)
         print(json.dumps({"begins": name}), flush=True)
         try:
-            environment.execute_sql(statement).wait()
+            for statement in statements:
+                environment.execute_sql(statement).wait()
             failure = None
         except Exception as error:  # whatever Flink refuses: the next job runs all the same
             failure = str(error).strip().splitlines()[-1][:300]

@@ -1,8 +1,8 @@
 """A side: Nexmark's queries on Flink, one after the other in one process, which is warm.
 
 State is in RocksDB, checkpoints are exactly-once and every second, two subtasks; results are JSON in files,
-of changelogs as Debezium writes them. Of each query a job over the first events comes first: what that takes,
-to start and to become warm, is left out.
+of changelogs as Debezium writes them. Of each query two jobs over the first events come first: one to become
+warm, and one for what starting takes; the cost is that of a job over all events beyond the second of them.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ import os
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from seine.bench.harness.measure import tree_cpu
 from seine.bench.harness.side import announce
@@ -29,7 +30,6 @@ _COLUMNS = {
     "bid": "auction BIGINT, bidder BIGINT, price BIGINT, channel STRING, url STRING, {time}",
 }
 _TIME = "date_time TIMESTAMP_LTZ(3), extra STRING, WATERMARK FOR date_time AS date_time - INTERVAL '4' SECOND"
-_FEW_EVENTS, _ALL_EVENTS = "few_events", "all_events"
 _JSON = "'format' = 'json', 'json.timestamp-format.standard' = 'ISO-8601'"
 
 
@@ -42,23 +42,34 @@ class JobCost:
     failure: str | None
 
 
+class Place(NamedTuple):
+    """A folder of events, and one of the first of them."""
+
+    whole: Path
+    first: Path
+
+
 def run_flink(
-    python: str, folder: Path, few: Path, queries: Sequence[str], parallelism: int = 2
+    python: str, queries: Mapping[str, Place], parallelism: int = 2
 ) -> Iterator[tuple[str, JobCost]]:
-    """The cost of each query over the events of a folder, beyond what it costs over those of `few`."""
+    """The cost of each query over its events, beyond what it costs over the first of them."""
     with tempfile.TemporaryDirectory(prefix="seine-bench-") as out:
+        folders = sorted({folder for place in queries.values() for folder in place})
+        databases = {folder: f"events_{number}" for number, folder in enumerate(folders)}
         request = {
             "settings": _settings(out, parallelism),
-            "tables": [
-                text for name, at in ((_FEW_EVENTS, few), (_ALL_EVENTS, folder)) for text in _tables(name, at)
-            ],
-            "jobs": [_warming(queries[0], out), *(job for query in queries for job in _jobs(query, out))],
+            "tables": [text for folder, name in databases.items() for text in _tables(name, folder)],
+            "jobs": [job for query, place in queries.items() for job in _jobs(query, place, databases, out)],
         }
-        costs = dict(_carried(python, request))
-        for query in queries:
-            start, whole = costs[f"{query} {_FEW_EVENTS}"], costs[f"{query} {_ALL_EVENTS}"]
-            failure = start.failure or whole.failure
-            yield query, JobCost(whole.wall - start.wall, whole.cpu - start.cpu, failure)
+        taken: list[JobCost] = []
+        for number, (_, cost) in enumerate(_carried(python, request)):
+            taken.append(cost)
+            if number % 3 == 2:
+                yield list(queries)[number // 3], _beyond(*taken[-2:])
+
+
+def _beyond(first: JobCost, whole: JobCost) -> JobCost:
+    return JobCost(whole.wall - first.wall, whole.cpu - first.cpu, first.failure or whole.failure)
 
 
 def _carried(python: str, request: object) -> Iterator[tuple[str, JobCost]]:
@@ -112,17 +123,16 @@ def _tables(database: str, folder: Path) -> list[str]:
     return [f"CREATE DATABASE {database}", f"USE {database}", *made]
 
 
-def _warming(query: str, out: str) -> tuple[str, str, str]:
-    """A job before all others, for what the first one loads and compiles; it is not counted."""
-    name = f"warm_{query}"
-    return name, _FEW_EVENTS, _statement(name, query, Path(out, name))
-
-
-def _jobs(query: str, out: str) -> list[tuple[str, str, str]]:
-    """The job over few events, and that over all: its name, its database and its statement."""
+def _jobs(query: str, place: Place, databases: Mapping[Path, str], out: str) -> list[tuple[str, str, str]]:
+    """Two jobs over the first events, and one over all: the name of each, its database and its statement."""
+    parts = {"to be warm": place.first, "first events": place.first, "all events": place.whole}
     return [
-        (f"{query} {database}", database, _statement(query, query, Path(out, database, query)))
-        for database in (_FEW_EVENTS, _ALL_EVENTS)
+        (
+            f"{query}, {part}",
+            databases[at],
+            _statement(f"{query}_{number}", query, Path(out, f"{query}_{number}")),
+        )
+        for number, (part, at) in enumerate(parts.items())
     ]
 
 

@@ -63,7 +63,7 @@ def run_side(arguments: list[str]) -> BatchCost:
         try:
             return pace(run_to_end(spark, spark.sql(spark_text(given.query)), out), given.warm)
         except AnalysisException as error:
-            reason = re.sub(r"\\s+", " ", error.getMessage() or "")[:200]
+            reason = re.sub(r"\s+", " ", error.getMessage() or "")[:200]
             raise RunError(f"Spark refuses {given.query}: {reason}") from None
 
 
@@ -71,7 +71,7 @@ def spark_text(query: str) -> str:
     """The SELECT of a query, as Spark is given it."""
     if query in _TEXTS:
         return _TEXTS[query]
-    return query_text(query).split(" AS\\n", 1)[1].strip().removesuffix(";")
+    return query_text(query).split(" AS\n", 1)[1].strip().removesuffix(";")
 
 
 def _open_tables(spark: SparkSession, folder: Path) -> None:

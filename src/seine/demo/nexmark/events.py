@@ -55,8 +55,8 @@ class Nexmark:
         return {"person": self.person, "auction": self.auction, "bid": self.bid}
 
 
-def make_nexmark(events: int, *, seed: int = 1, rate: int = 1_000) -> Nexmark:
-    """That many events, `rate` of them in a second of event time.
+def make_nexmark(events: int, *, seed: int = 1, rate: int = 1_000, bids: bool = True) -> Nexmark:
+    """That many events, `rate` of them in a second of event time; perhaps all but the bids.
 
     >>> made = make_nexmark(1_000)
     >>> made.person.num_rows, made.auction.num_rows, made.bid.num_rows
@@ -66,7 +66,7 @@ def make_nexmark(events: int, *, seed: int = 1, rate: int = 1_000) -> Nexmark:
     return Nexmark(
         _persons(random, person_numbers(events), rate),
         _auctions(random, auction_numbers(events), rate),
-        _bids(random, bid_numbers(events), rate),
+        _bids(random, bid_numbers(events if bids else 0), rate),
     )
 
 
