@@ -3,6 +3,7 @@
 # make test        every test        make lint    style and types        make bench    the benchmarks
 # make chaos       a service among bad neighbours, for ten minutes; SEED=7 repeats what seed 7 did
 # make kills       from topics to topics and tables, killed a hundred times (make test: ten); a cluster; spark-submit
+# make soak        hours of a service that everything happens to, MINUTES=120; its report is docs/soak.md
 # make conformance the conformance kit beside the repository, plainly and in small batches
 # make console     build the console's page into the package; it needs Node, which users do not
 # make site        the documentation as a site, in build/site
@@ -15,11 +16,12 @@ WITH_JAVA = JAVA_HOME=$$(scripts/find_java)
 
 SEED := $(or $(SEED),$(shell date +%s))
 CHAOS_SECONDS := 600
+MINUTES := 120
 # the longest that a line may wait for its result, in seconds
 CHAOS_BOUND := 180
 CHAOS = SEINE_SEEDS=$(SEED)-$$(($(SEED) + 1)) SEINE_CHAOS_SECONDS=$(CHAOS_SECONDS) SEINE_CHAOS_BOUND=$(CHAOS_BOUND)
 
-.PHONY: console site install demo test tests-on-spark tests-without-spark chaos kills conformance lint format bench lock clean
+.PHONY: console site install demo test tests-on-spark tests-without-spark chaos kills soak conformance lint format bench lock clean
 .DELETE_ON_ERROR:
 
 install: $(STAMP)
@@ -59,6 +61,10 @@ chaos: install
 
 kills: install
 	@$(WITH_JAVA) && export JAVA_HOME && $(BIN)/python -m pytest -q -m slow tests/spark
+
+soak: install
+	@scripts/find_kafka > /dev/null
+	@$(WITH_JAVA) && export JAVA_HOME && $(BIN)/python -m tests.soak --minutes $(MINUTES) --seed $(SEED) --report docs/soak.md
 
 conformance: install
 	@$(WITH_JAVA) && export JAVA_HOME && $(BIN)/python -m pytest -q tests/conformance

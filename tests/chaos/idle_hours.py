@@ -20,7 +20,7 @@ class IdleHours:
     def strike(self, scene: Scene) -> None:
         with scene.good.silent():
             self._ahead += _HOUR * scene.rng.randrange(1, 48)
-            scene.service.clock.write_text(str(self._ahead))
+            scene.clock.write_text(str(self._ahead))
             time.sleep(1 + scene.rng.random() * 2)
 
     def mend(self, scene: Scene) -> None:

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from pathlib import Path
 from random import Random
 from typing import Any, Protocol
 
 from tests.chaos.good_neighbours import QUERIES, STREAMS, WATCHED, GoodNeighbours, wrong_answers
-from tests.chaos.service_process import ALIVE_SECONDS, ServiceProcess
 from tests.chaos.wait_watch import WaitWatch
+from tests.support.command import python_path
+from tests.support.service_process import ALIVE_SECONDS, ServiceProcess
+
+_CLOCK = Path(__file__).parent / "jumping_clock"
+_PIPELINE = ["--master", "local[2]", "--buckets", "2", "--depth", "2", "--batch-rows", "2000"]
+_BUDGET = ["--budget-candidates", "3000000"]
 
 
 class Nuisance(Protocol):
@@ -31,7 +37,14 @@ class Scene:
         self.rng = Random(seed)
         self.numbers = iter(range(1, 1_000_000))  # for names that are used once
         self.good = GoodNeighbours(folder, Random(seed + 1))
-        self.service = ServiceProcess(folder)
+        self.clock = folder / "clock"
+        self.service = ServiceProcess(
+            folder,
+            *_PIPELINE,
+            *_BUDGET,
+            PYTHONPATH=os.pathsep.join([str(_CLOCK), python_path()]),
+            SEINE_CHAOS_CLOCK=str(self.clock),
+        )
         self.service.change(STREAMS + QUERIES)
         state = self.service.state
         self.watches = {name: WaitWatch(state, self.good, name, query) for name, query in WATCHED.items()}

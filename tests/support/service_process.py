@@ -1,4 +1,4 @@
-"""The service under attack: a process that is started again whenever it has ended."""
+"""A service as a process that is started again whenever it has ended."""
 
 from __future__ import annotations
 
@@ -12,24 +12,21 @@ from typing import TypeVar
 
 from seine.errors import RunError, SeineError
 from seine.service.client import Client
-from tests.support.command import kill, python_path, start
+from tests.support.command import kill, start
 from tests.support.processes import Process, descendants
 
 Answer = TypeVar("Answer")
 
 ALIVE_SECONDS = 300.0  # what takes longer than this on any machine will never happen
-_CLOCK = Path(__file__).parent / "jumping_clock"
-_WORDS = ["--master", "local[2]", "--buckets", "2", "--depth", "2", "--batch-rows", "2000"]
 _DONE_ALREADY = ("exists already", "there is no", "no query", "no stream")  # of CREATE and DROP
-_BUDGET = ["--budget-candidates", "3000000"]
 
 
 class ServiceProcess:
-    """`seine serve` and all that it started."""
+    """`seine serve` and all that it started; state, log and temporary files are in one folder."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *options: str, **environment: str) -> None:
         self.state, self.log = folder / "state", folder / "serve.log"
-        self.clock = folder / "clock"
+        self._options, self._environment = options, environment
         self.temporary = folder / "tmp"
         self.temporary.mkdir()
         self.ended: list[tuple[float, int]] = []  # when it ended by itself, and with which status
@@ -41,11 +38,9 @@ class ServiceProcess:
         (self.state / "service.json").unlink(missing_ok=True)  # of one that was killed
         self.starts += 1
         self.process = start(
-            *["serve", str(self.state), "--source-root", str(self.state.parent), *_WORDS, *_BUDGET],
+            *["serve", str(self.state), "--source-root", str(self.state.parent), *self._options],
             log=self.log,
-            PYTHONPATH=os.pathsep.join([str(_CLOCK), python_path()]),
-            SEINE_CHAOS_CLOCK=str(self.clock),
-            TMPDIR=str(self.temporary),
+            **{"TMPDIR": str(self.temporary), **self._environment},
         )
 
     def supervise(self) -> None:
@@ -76,7 +71,7 @@ class ServiceProcess:
     def change(self, script: str) -> None:
         """Carry out a script; an answer may get lost, so what is done already is fine."""
         try:
-            self.ask(lambda client: client.register(script, file="chaos.sql", folder=str(self.state.parent)))
+            self.ask(lambda client: client.register(script, file="script.sql", folder=str(self.state.parent)))
         except SeineError as error:
             if not any(words in error.message for words in _DONE_ALREADY):
                 raise
