@@ -19,9 +19,10 @@ from tests.soak.truth import Truth
 from tests.support.service_process import ServiceProcess
 
 _TICK_SECONDS = 0.5
-_OPTIONS = ("--master", "local[1]", "--buckets", "2", "--depth", "2", "--keep", "32MB")
-_WATCHED = "watched"
 DRIVER_MEMORY = "1g"
+KEPT = "8MB"
+_OPTIONS = ("--master", "local[1]", "--buckets", "2", "--depth", "2", "--keep", KEPT)
+_WATCHED = "watched"
 
 
 class Scene:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import linear_regression, median
 
 from tests.soak.samples import DISK_PARTS, Sample
-from tests.soak.scene import DRIVER_MEMORY, Scene
+from tests.soak.scene import DRIVER_MEMORY, KEPT, Scene
 
 _ROWS = 12  # of tables over time
 _MEBIBYTE = 1 << 20
@@ -73,7 +73,7 @@ def report(scene: Scene, seed: int, seconds: float, ended: str) -> str:
             "# A soak",
             "",
             f"`make soak` with seed {seed}: {seconds / 60:.0f} minutes, {rows:,} lines of {_sources(scene)}, "
-            f"on `local[1]` with a driver of {DRIVER_MEMORY}, `--keep 32MB`; {ended}.",
+            f"on `local[1]` with a driver of {DRIVER_MEMORY}, `--keep {KEPT}`; {ended}.",
             f"{verdict} Answers were compared {scene.checks:,} times with DuckDB over the admitted rows: "
             f"{sum(scene.compared.values()):,} rows ({kinds}).",
             *[f"- {line}" for line in scene.wrong[:20]],
