@@ -61,7 +61,7 @@ def _broker(stack: ExitStack) -> str | None:
 
 
 def _run(scene: Scene, seed: int, seconds: float) -> str:
-    """Let it go on for that long; how it ended. What is wrong is told as soon as it is known."""
+    """Let it go on for that long; how it ended. What is wrong is reported as soon as it is known."""
     closed = threading.Event()
     killer = threading.Thread(target=_kill, args=(scene, Random(seed + 1), seconds / 2, closed), daemon=True)
     killer.start()
@@ -81,15 +81,15 @@ def _run(scene: Scene, seed: int, seconds: float) -> str:
 
 def _go_on(scene: Scene, seconds: float) -> None:
     begin = checked = tidied = time.monotonic()
-    changes, told = Changes(scene), 0
+    changes, reported = Changes(scene), 0
     while (now := time.monotonic()) < begin + seconds:
         changes.one()
         if now - checked > _CHECK_SECONDS:
             scene.check()
             checked = time.monotonic()
-            for line in scene.wrong[told:]:
+            for line in scene.wrong[reported:]:
                 print(f"WRONG {line}", flush=True)
-            told = len(scene.wrong)
+            reported = len(scene.wrong)
             print(
                 f"{now - begin:.0f} s, {scene.checks} checks, {len(scene.queries)} queries, "
                 f"{scene.truth.rows} rows, {sum(scene.happened.values())} changes",

@@ -81,21 +81,21 @@ class Changes:
                 scene.follow(name, kind)
         return True
 
-    def _some(self) -> StandingQuery | None:
+    def _free_query(self) -> StandingQuery | None:
         """A query that may go: none that latencies are measured by, or that a sink reads."""
         busy = {sink.query.name for sink in self._sinks} | {"watched"}
         free = [query for query in self._scene.queries.values() if query.name not in busy]
         return self._rng.choice(free) if len(free) > _FEWEST_QUERIES else None
 
     def _drop(self) -> bool:
-        if (query := self._some()) is None:
+        if (query := self._free_query()) is None:
             return False
         self._scene.drop(query)
         return True
 
     def _replace(self) -> bool:
         """Another query under the same name; records of the first that were on their way are not compared."""
-        scene, query = self._scene, self._some()
+        scene, query = self._scene, self._free_query()
         kind = some_query(self._rng, list(scene.feeds.values()))
         if query is None or query.kind.is_changelog or kind.is_changelog:
             return False
@@ -108,7 +108,7 @@ class Changes:
         return True
 
     def _pause(self) -> bool:
-        if (query := self._some()) is None:
+        if (query := self._free_query()) is None:
             return False
         _though_done(lambda: self._scene.service.ask(lambda client: client.pause(query.name)))
         self._scene.forget(query)
