@@ -292,17 +292,21 @@ class SetOperation(Plan):
     Law: what is given of a row is a function of its two counts, and nothing of a row that the left has not.
     The right of a semi or anti join has a left row for each pair of a join that it is in, and `reads` are the
     columns of it that decide which rows it meets: rows that are equal in these have the same partners.
+    `closes` is a column, not NULL, with a time: once it has passed, no row of that value begins or ends.
     """
 
     left: Plan
     right: Plan
     kind: SetKind = SetKind.EXCEPT
     reads: tuple[int, ...] = ()
+    closes: int | None = None
 
     def __post_init__(self) -> None:
         _check_same_types((self.left, self.right))
         if self.reads and not self.kind.is_of_pairs:
             raise ValueError("only a semi or anti join reads columns of its left input")
+        if self.closes is not None and self.closes not in self.reads:
+            raise ValueError("the closing time is among the columns that a semi or anti join reads")
 
     @cached_property
     def schema(self) -> tuple[Field, ...]:

@@ -8,14 +8,14 @@ import sys
 from dataclasses import replace
 
 from seine.algebra.document_plan import DocumentQuery
-from seine.algebra.plan import Query, walk
+from seine.algebra.plan import Query
 from seine.algebra.search_plan import Search
 from seine.cli.udf_option import add_udf
 from seine.errors import ScriptError, SeineError, printable
 from seine.frontends.script.script import Declarations
 from seine.frontends.script.script_file import read_script
 from seine.network.network import build_network
-from seine.network.plan.running_plan import MOST_TABLES
+from seine.network.plan.running_plan import too_large
 from seine.network.searches.network_plans import network_plans
 from seine.safety.verdict import Verdict, verdict
 from seine.safety.verdict_story import edges, safety_lines, to_dot
@@ -80,7 +80,7 @@ def _is_planned(query: Query) -> bool:
     """
     if isinstance(query.plan, Search | DocumentQuery):
         return isinstance(query.plan, DocumentQuery) and query.plan.publish is not None
-    return sum(not part.inputs for part in walk(query.plan)) <= MOST_TABLES
+    return too_large(query.plan) is None
 
 
 def _line(judged: Verdict) -> str:

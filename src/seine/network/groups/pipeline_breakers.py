@@ -280,12 +280,15 @@ class PipelineBreakers:
 
         return self._placed_breaker(inputs, columns_of_types, candidate)
 
-    def final_partners(self, rule: SetKind, inputs: Sequence[BlockRows]) -> BreakerRows:
-        """Rows of the first input with their lives, once each, as a rule makes of pairs in the second."""
+    def final_partners(self, rule: SetKind, inputs: Sequence[BlockRows], closes: int | None) -> BreakerRows:
+        """Rows of the first input with their lives, once each, as a rule makes of pairs in the second; an
+        output of theirs may be their closing time.
+        """
+        place = None if closes is None else closes + 1  # a tag is first
 
         def candidate(ports: tuple[Port, ...], streams: Iterable[str], stage: int) -> SetNode:
             common = self._placer.common(ports[0].types, streams, streams, 0, stage + 1)
-            return FinalPartnersNode(ports=ports, rule=rule.value, **common)
+            return FinalPartnersNode(ports=ports, rule=rule.value, closes=place, **common)
 
         return self._placed_breaker(inputs, columns_of_types, candidate)
 

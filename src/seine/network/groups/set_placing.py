@@ -39,8 +39,10 @@ class SetPlacer:
         sides = [self._merged(in_canonical_order(rows)) for rows in operands]
         if kind is SetKind.EXCEPT:
             return self._breakers.set_operator(ExceptNode, sides).with_columns(columns)
-        place = self._breakers.final_partners if final else self._breakers.multiset
-        return place(kind, sides).with_columns(columns)
+        if not final:
+            return self._breakers.multiset(kind, sides).with_columns(columns)
+        closes = None if plan.closes is None else columns[plan.closes]
+        return self._breakers.final_partners(kind, sides, closes).with_columns(columns)
 
     def looked_up(self, plan: PartnerLookup) -> BreakerRows:
         """Rows that are asked for partners in a relation."""

@@ -8,10 +8,12 @@ from seine.algebra.search_plan import Search
 from seine.errors import SeineError
 from seine.network.plan.birth import restrict_to_arrivals
 from seine.network.plan.partner_times import with_times
+from seine.optimizer.closing_times import with_closing_times
 from seine.optimizer.estimates import Estimates
 from seine.optimizer.optimise import optimise
 
 MOST_TABLES = 400  # streams and relations of one query that runs
+MOST_READ = 2_500  # times that these are read: an outer join reads its left side three times, or four
 
 
 def running_plan(query: Query, birth_epoch: int | None, estimates: Estimates | None) -> Plan:
@@ -19,12 +21,27 @@ def running_plan(query: Query, birth_epoch: int | None, estimates: Estimates | N
 
     A query that is limited by memory runs as it is written: what it gives up is for its own words to decide.
     """
-    if sum(not part.inputs for part in walk(query.plan)) > MOST_TABLES:
-        message = f"query {query.name!r} reads more than {MOST_TABLES} streams and relations"
-        raise SeineError(message, hint="it can be checked, but not run: split it, e.g. its outer joins")
+    refusal = too_large(query.plan)
+    if refusal is not None:
+        raise SeineError(f"query {query.name!r} {refusal}", hint="it can be checked, but not run: split it")
     if isinstance(query.plan, Search):
         return query.plan
     final = query.option("emit") == "final"
-    plan = with_times(query.plan) if final else query.plan
+    plan = with_closing_times(query.plan)
+    plan = with_times(plan) if final else plan
     plan = plan if birth_epoch is None else restrict_to_arrivals(plan, birth_epoch)
     return plan if star_limit(query) is not None else optimise(plan, estimates=estimates, final=final)
+
+
+def too_large(plan: Plan) -> str | None:
+    """What makes a plan too large to run; None if nothing does.
+
+    Of tables that stand in it several times, as those in a chain of outer joins do, each counts once, unless
+    they are very many.
+    """
+    tables = [part for part in walk(plan) if not part.inputs]
+    if len(tables) > MOST_READ:
+        return f"has too many outer joins: its streams and relations are read more than {MOST_READ} times"
+    if len(tables) > MOST_TABLES and len({*tables}) > MOST_TABLES:
+        return f"reads more than {MOST_TABLES} streams and relations"
+    return None

@@ -3,11 +3,12 @@
 Inputs are left rows with their lives, and the left parts of pairs. Rows with equal values have equal lives,
 since the times of their tuples are among the values. Law, for `emit = 'final'`:
 
-- anti: a row that is in no pair in its whole life is emitted with its life, when no pair can begin in it;
+- anti: a row that is in no pair in its whole life is emitted with its life, when no pair can begin in it:
+  after the last instant of its life, or after its closing time if the node has one;
 - semi: a row that is in a pair is emitted when the first one begins, to live from then on.
 
-    left rows ──> at their start, and at the last instant of their life ──┐
-    pairs     ──> at their start ─────────────────────────────────────────┴─(progress)─> final rows, + only
+    left rows ──> at their start, and when they close ──┐
+    pairs     ──> at their start ───────────────────────┴─(progress)─> final rows, + only
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ class FinalPartnersOperator:
         self._streams = node.streams
         self._tells_first = node.rule == SetKind.SEMI.value
         self._data = data_names(len(node.types))
+        self._closes = None if node.closes is None else self._data[node.closes]
         self._keys = [f"k{i}" for i in range(len(node.types))]
         numbers = [pa.field(name, pa.int64()) for name in (HASH, _LIVE, _COUNT, _FIRST, START, END)]
         typed = [pa.field(name, t.arrow()) for name, t in zip(self._keys, node.types, strict=True)]
@@ -67,7 +69,7 @@ class FinalPartnersOperator:
 
     def _events(self, rows: pa.RecordBatch, kind: int) -> pa.RecordBatch:
         """When rows begin, or after which instant no pair of them begins."""
-        times = rows[START].to_numpy() if kind != _CLOSES else rows[END].to_numpy() - 1
+        times = rows[START].to_numpy() if kind != _CLOSES else self._closing(rows)
         count = rows.num_rows
         columns = [
             pa.array(times),
@@ -78,6 +80,13 @@ class FinalPartnersOperator:
         ]
         columns += [normalise(rows[name]) for name in self._data]
         return pa.RecordBatch.from_arrays(columns, [TIME, HASH, _KIND, START, END, *self._keys])
+
+    def _closing(self, rows: pa.RecordBatch) -> IntArray:
+        """The last instant at which a pair of each row may begin."""
+        ends: IntArray = rows[END].to_numpy() - 1
+        if self._closes is not None:
+            ends = np.minimum(ends, rows[self._closes].cast(pa.int64()).to_numpy())
+        return ends
 
     def _advance(self, due: pa.RecordBatch, store: Store) -> Iterator[Delta]:
         table = KeyedTable(store, "groups", self._schema, self._keys, live=_LIVE)

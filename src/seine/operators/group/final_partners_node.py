@@ -24,6 +24,7 @@ class FinalPartnersNode(SetOperatorNode, StatefulNode):
     reason = "same final rows"
     tint = "#c2458f"
     rule: str = SetKind.ANTI.value
+    closes: int | None = None  # a column with the time after which a row is in no new pair
 
     def make_operator(self, flow: HostFlow) -> FinalPartnersOperator:
         return FinalPartnersOperator(self)
@@ -33,8 +34,8 @@ class FinalPartnersNode(SetOperatorNode, StatefulNode):
         return len(self.ports)
 
     @property
-    def operation(self) -> str:
-        return f"final {self.rule}"
+    def operation(self) -> tuple[str, int | None]:
+        return (f"final {self.rule}", self.closes)
 
     def describe(self, words: NodeWords) -> str:
         if self.rule == SetKind.SEMI.value:

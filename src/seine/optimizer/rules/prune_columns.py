@@ -113,7 +113,9 @@ def _prune_pairs(plan: SetOperation, needed: list[int]) -> tuple[Plan, PositionM
     kept = sorted({*needed, *plan.reads})
     mapping = _positions(kept)
     left, right = (_narrow(side, kept) for side in plan.inputs)
-    return SetOperation(left, right, plan.kind, tuple(mapping[index] for index in plan.reads)), mapping
+    closes = None if plan.closes is None else mapping[plan.closes]
+    reads = tuple(mapping[index] for index in plan.reads)
+    return SetOperation(left, right, plan.kind, reads, closes), mapping
 
 
 def _prune_aggregate(plan: Aggregate, needed: list[int]) -> tuple[Plan, PositionMap]:

@@ -90,6 +90,7 @@ class GroupedBlock:
     block: Block
     keys: tuple[Expression, ...]
     block_of: BlockOf = field(compare=False, repr=False)
+    closes: int | None = None  # the place of a key that is a closing time: no row begins or ends after it
 
     @property
     def lasts(self) -> bool:
@@ -160,6 +161,8 @@ class GroupedBlock:
         return {key.place: key for key in keys if key is not None}
 
     def _rising_key(self, place: int, key: Expression) -> RisingKey | None:
+        if place == self.closes:
+            return RisingKey(place, (Column(0, key.type),), False)
         bound = least_later(key)
         classes = set() if bound is None else {self._classes.of(column) for column in columns_of(bound)}
         if bound is None or len(classes) != 1:
@@ -321,7 +324,10 @@ def groupings_of(plan: Plan, block_of: BlockOf) -> list[GroupedBlock]:
         if len(block.items) == 1 and isinstance(item, UnionAll):  # conditions above it take nothing to groups
             return [leaf for child in item.inputs for leaf in _united(child, keys, block_of)]
         return [GroupedBlock(plan.input, block, keys, block_of)]
-    return [leaf for child in plan.inputs for leaf in _united(child, None, block_of)]
+    leaves = [leaf for child in plan.inputs for leaf in _united(child, None, block_of)]
+    if isinstance(plan, SetOperation) and plan.closes is not None:
+        return [replace(leaf, closes=plan.closes) for leaf in leaves]
+    return leaves
 
 
 def _united(plan: Plan, columns: Sequence[Expression] | None, block_of: BlockOf) -> Iterator[GroupedBlock]:

@@ -181,7 +181,7 @@ def _breaker_states(breaker: Plan, sources: Sources) -> Iterator[State]:
             yield State("distinct rows", lasting(input, sources), freed or few, words, note)
         case SetOperation(left, right, kind):
             few = few and kind in (SetKind.EXCEPT, SetKind.INTERSECT)  # others give a row many times
-            words = partial(_except_words, leaves, freed, few)
+            words = partial(_except_words, leaves, freed, few, breaker.closes is not None)
             first, second = _SET_STATES[kind]
             yield State(first, lasting(left, sources), freed or few, words, note)
             yield State(second, lasting(right, sources), freed or few, words, note)
@@ -200,9 +200,11 @@ def _row_words(leaves: list[Branch], freed: bool) -> str:
     return " and ".join(dict.fromkeys(chains)) or f"never freed: {GROUPED}"
 
 
-def _except_words(leaves: list[Branch], freed: bool, few: bool) -> str:
+def _except_words(leaves: list[Branch], freed: bool, few: bool, closes: bool) -> str:
     if all(leaf.expires for leaf in leaves):
         return "freed by windows"
+    if closes:
+        return "freed once watermarks have passed the last time at which a partner may come"
     if freed:
         return "freed when both inputs are closed or expired"
     return "there are never many" if few else "never freed: an input stays open, or one alone expires"
