@@ -182,6 +182,33 @@ def test_a_topic_that_was_made_again_is_another(
     assert len(sorted_file(tmp_path / "out.jsonl")) == 3
 
 
+@pytest.mark.parametrize("count", [1, 8])
+def test_a_topic_that_is_made_again_under_a_run_is_told(
+    spark: SparkSession, kafka: KafkaBroker, tmp_path: Path, count: int
+) -> None:
+    """No record of the new topic is taken for one of the old, whether it has fewer or more of them."""
+    name = f"under-run-{count}"
+    kafka.create_topic(name, 1)
+    kafka.send(name, _dear(3))
+    script = tmp_path / "under.sql"
+    script.write_text(BID.format(source=f"FROM 'kafka://{kafka.servers}/{name}'") + DEAR, encoding="utf-8")
+
+    def make_again(sink: Any) -> None:
+        if sink.totals.input_rows == 3:  # the run waits for us, and for records
+            kafka.delete_topic(name)
+            kafka.create_topic(name, 1)
+            kafka.send(name, _dear(count))
+
+    out, state = str(tmp_path / "out.jsonl"), str(tmp_path / "state")
+    run = Run(read_script(str(script)), Options(out, None, state, follow=True, progress=make_again))
+    try:
+        with pytest.raises(RunError, match=f"topic '{name}' of stream bid was deleted and made again"):
+            run_on_spark(spark, run)
+    finally:
+        run.close()
+    assert len(sorted_file(tmp_path / "out.jsonl")) == 3
+
+
 def test_records_that_were_deleted_unread_are_told_in_one_line(
     spark: SparkSession, kafka: KafkaBroker, tmp_path: Path
 ) -> None:

@@ -174,6 +174,34 @@ def test_sources_come_and_go(served: Served, kafka: KafkaBroker, tmp_path: Path)
     assert states["s"]["lag"]["rows"] == 0
 
 
+def test_a_topic_that_is_made_again_fails_alone(served: Served, kafka: KafkaBroker, tmp_path: Path) -> None:
+    feeder = Feeder(kafka, tmp_path)
+    for topic in ("alone-s", "alone-t"):
+        kafka.create_topic(topic, 2)
+    made = f"CREATE STREAM s {COLUMNS} LATENESS 100 FROM 'kafka://{kafka.servers}/alone-s';\n"
+    served.register(
+        made + f"CREATE STREAM t {COLUMNS} LATENESS 100 FROM 'kafka://{kafka.servers}/alone-t';\n"
+        "CREATE QUERY all_s AS SELECT v FROM s; CREATE QUERY all_t AS SELECT v FROM t;"
+    )
+    feeder.topic("s", "alone-s", 6)
+    feeder.topic("t", "alone-t", 6)
+    served.settle(12)
+    kafka.delete_topic("alone-s")
+    kafka.create_topic("alone-s", 2)
+    feeder.topic("s", "alone-s", 12)  # as many as were read, and more
+    served.wait(lambda: "s" in served.service.status()["stream_troubles"])
+    trouble = served.service.status()["stream_troubles"]["s"]
+    assert "topic 'alone-s' of stream s was deleted and made again" in trouble
+    feeder.topic("t", "alone-t", 6)
+    served.settle(18)
+    assert (len(served.records("all_s")), len(served.records("all_t"))) == (6, 12)
+    served.register("DROP QUERY all_s; DROP STREAM s;")
+    served.register(made + "CREATE QUERY new_s AS SELECT v FROM s;")
+    served.settle(30)  # another stream, from the beginning of the new topic
+    assert len(served.records("new_s")) == 12
+    assert served.service.status()["stream_troubles"] == {}
+
+
 class Killed(BaseException):
     """The process is gone."""
 

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewPartitions
+from pyspark.sql import SparkSession
 
-from seine.errors import RunError
+from seine.errors import RunError, SeineError
+from seine.frontends.script.script_file import read_script
+from seine.intake.allowed_hosts import ForeignBroker
 from seine.intake.arrived_records import PARTITIONS, PLACE, VALUE
+from seine.runtime.spark_reading import SparkReading
+from seine.spark.source_check import check_source
+from seine.topics.known_topics import KnownTopics
 from seine.topics.offset_ranges import Offsets, ranges_between
 from seine.topics.topic_client import EARLIEST, LATEST, TopicClient, topic_ids
 from seine.topics.topic_reading import RecordColumns
 from seine.topics.topic_records import read_ranges
-from seine.topics.trouble import LostRecords
+from seine.topics.trouble import LostRecords, RemadeTopic, UnknownTopic
 from tests.support.kafka_broker import KafkaBroker
 
 pytestmark = pytest.mark.spark
@@ -103,6 +110,39 @@ def test_records_that_a_broker_deleted(kafka: KafkaBroker) -> None:
     assert _records(kafka, {"trimmed": {"0": 3}}, {"trimmed": {"0": 5}}) == [(3, b"3"), (4, b"4")]
 
 
+@pytest.mark.parametrize("client", ["ours", "of the connector"])
+def test_a_broker_that_names_others_is_not_read_until_these_are_allowed(
+    spark: SparkSession, kafka: KafkaBroker, tmp_path: Path, client: str
+) -> None:
+    """The broker of these tests says that it is 127.0.0.1, however it is asked."""
+    topic, port = f"named-{client.replace(' ', '-')}", kafka.servers.rpartition(":")[2]
+    kafka.create_topic(topic, 1)
+    more = "" if client == "ours" else ", minPartitions '2'"  # for which our client has no setting
+    options = f"subscribe '{topic}', kafka.bootstrap.servers 'localhost:{port}'{more}"
+    script = tmp_path / "named.sql"
+    script.write_text(
+        f"CREATE STREAM s (v BIGINT, ts BIGINT) TIMESTAMP BY ts USING kafka OPTIONS ({options});"
+    )
+    stream = read_script(str(script)).streams["s"]
+    refused = f"a broker there names {kafka.servers} as another, which is not allowed"
+    with pytest.raises(SeineError, match=refused) as error:
+        check_source(spark, stream, SparkReading([stream], hosts=("localhost",)))
+    assert error.value.hint == "seine serve --source-host 127.0.0.1 allows it"
+    check_source(spark, stream, SparkReading([stream], hosts=("localhost", "127.0.0.1")))
+    check_source(spark, stream, SparkReading([stream]))
+
+
+def test_brokers_are_looked_at_again(kafka: KafkaBroker, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("seine.topics.topic_client._SECONDS_BETWEEN_LOOKS", 0.0)
+    kafka.create_topic("looked", 1)
+    client = TopicClient({"bootstrap.servers": kafka.servers}, ["looked"], hosts=("127.0.0.1",))
+    assert client.offsets(LATEST) == {"looked": {"0": 0}}
+    client._hosts = ("elsewhere",)  # as if the broker named another one now
+    with pytest.raises(ForeignBroker):
+        client.offsets(LATEST)
+    client.close()
+
+
 def test_ids_tell_topics_apart(kafka: KafkaBroker) -> None:
     settings = {"bootstrap.servers": kafka.servers}
     kafka.create_topic("same", 1)
@@ -113,3 +153,40 @@ def test_ids_tell_topics_apart(kafka: KafkaBroker) -> None:
     assert first != second and {len(first), len(second)} == {22}
     with pytest.raises(RunError, match="there is no topic 'no-such-topic'"):
         _offsets(kafka, "no-such-topic", LATEST)
+
+
+@pytest.mark.parametrize("count", [1, 5], ids=["shorter", "longer"])
+def test_a_topic_that_is_made_again_under_a_client(kafka: KafkaBroker, count: int) -> None:
+    """Its offsets are those of another topic: they are never given."""
+    topic, settings = f"under-{count}", {"bootstrap.servers": kafka.servers}
+    kafka.create_topic(topic, 1)
+    kafka.send(topic, [(0, b"old")] * 3)
+    client = TopicClient(settings, [topic], known=KnownTopics("bid", topic_ids(settings, [topic])))
+    assert client.offsets(LATEST) == {topic: {"0": 3}}
+    kafka.send(topic, [(0, b"more")])
+    assert client.offsets(LATEST) == {topic: {"0": 4}}
+    kafka.delete_topic(topic)
+    kafka.create_topic(topic, 1)
+    kafka.send(topic, [(0, b"new")] * count)
+    with pytest.raises(RemadeTopic, match=f"topic '{topic}' of stream bid was deleted and made again"):
+        client.offsets(LATEST)
+    client.close()
+
+
+def test_a_topic_that_goes_under_a_client(kafka: KafkaBroker, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("seine.topics.topic_client._SECONDS_UNKNOWN", 0.5)
+    settings = {"bootstrap.servers": kafka.servers}
+    kafka.create_topic("going", 1)
+    client = TopicClient(settings, ["going"], known=KnownTopics("bid", topic_ids(settings, ["going"])))
+    assert client.offsets(LATEST) == {"going": {"0": 0}}
+    kafka.delete_topic("going")
+    with pytest.raises(UnknownTopic, match="there is no topic 'going'"):
+        _ask_on(client)
+    client.close()
+
+
+def _ask_on(client: TopicClient) -> None:
+    """Ask until there is an error: a broker may know a topic for a moment more."""
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        client.offsets(LATEST)

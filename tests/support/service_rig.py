@@ -30,11 +30,11 @@ class Rig:
     ) -> None:
         self.folder, self._keep = folder, keep
         self._secrets = OptionSecrets(secrets, environment=False)
-        self.depth = 2
+        self.depth, self.reach = 2, EVERYWHERE
         self.open()
 
     def open(self) -> None:
-        options = ServiceOptions(depth=self.depth, secrets=self._secrets, keep=self._keep, reach=EVERYWHERE)
+        options = ServiceOptions(depth=self.depth, secrets=self._secrets, keep=self._keep, reach=self.reach)
         self.service = Service(ServiceFolder(str(self.folder / "state")), options)
         self.host = LocalHost(self.service.deployment)
 

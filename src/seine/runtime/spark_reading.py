@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from seine.algebra.definitions import StreamDef
 from seine.errors import SeineError
+from seine.intake.allowed_hosts import Hosts
 from seine.intake.source_branch import SourceBranch
+from seine.intake.stream_status import SourceCondition, StreamStatus
 from seine.runtime.option_secrets import OptionSecrets
 
 _MOST_SECONDS_FOR_SPARK = 90.0  # to start, for somebody who wants a source looked at
@@ -36,6 +39,7 @@ class SparkDoor:
         self._check: Check | None = None
         self._positions: Mapping[str, SparkPosition] = {}
         self.trouble = ""  # why the pipeline does not run
+        self._failed: dict[str, SourceCondition] = {}
 
     def lend(self, check: Check) -> None:
         """From now on sources can be looked at."""
@@ -50,6 +54,21 @@ class SparkDoor:
 
     def tell(self, positions: Mapping[str, SparkPosition]) -> None:
         self._positions = positions
+
+    def tell_failed(self, reasons: Mapping[str, str]) -> None:
+        """Of these streams, and no others, nothing more is read while the pipeline goes on."""
+        known = {stream: one for stream, one in self._failed.items() if one.reason == reasons.get(stream)}
+        now = time.time()
+        fresh = {stream: SourceCondition("failed", now, reason=reason) for stream, reason in reasons.items()}
+        self._failed = fresh | known
+
+    def judged(self, states: Iterable[StreamStatus]) -> tuple[StreamStatus, ...]:
+        """What is known of streams, and which of them Spark's host found to have failed."""
+        failed = self._failed
+        return tuple(
+            structs.replace(one, condition=failed[one.stream]) if one.stream in failed else one
+            for one in states
+        )
 
     def position(self, stream: str) -> SparkPosition:
         return self._positions.get(stream, SparkPosition())
@@ -67,3 +86,4 @@ class SparkReading:
     batch_rows: int | None = None
     branches: tuple[SourceBranch, ...] = ()
     door: SparkDoor = field(default_factory=SparkDoor)
+    hosts: Hosts | None = None  # of brokers that may be asked; None for all

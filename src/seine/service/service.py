@@ -122,8 +122,8 @@ class Service:
         os.makedirs(folder.input, exist_ok=True)
         self._door, self._pushes = SparkDoor(), PushDoor(folder.pushed)
         with self._catalog.read() as snapshot:
-            reach = options.reach.with_own(folder.input, folder.output)
-            sources = SourceGate(folder, options.secrets, self._door, self._pushes, reach)
+            self._reach = options.reach.with_own(folder.input, folder.output)
+            sources = SourceGate(folder, options.secrets, self._door, self._pushes, self._reach)
             restored = restore(snapshot, self.deployment, sources.roots, options.strategy)
         view, turn = restored[0], RLock()
         self._secrets, self._batch_rows = options.secrets, options.batch_rows
@@ -139,11 +139,7 @@ class Service:
         files, keep = (folder.results, folder.dead), options.keep
         self.sink = Sink(self.deployment, *files, _limits(view), indexed=True, keep=keep)
         _remind(self.sink, view, self.deployment)
-        self._sinks = (
-            SinkThreads(folder.sinks, folder.undelivered, self.sink.index, options.secrets, options.keep)
-            if options.reading
-            else None
-        )
+        self._sinks = self._open_sinks(folder, options) if options.reading else None
         self._figures, self._costs = FigureTaker(self.sink), CostMeter()
         self.recent = RecentBatches(self.sink.totals)
         self.publisher = Publisher(view, self._figures.take())
@@ -237,6 +233,10 @@ class Service:
             replays=self._replays,
         )
 
+    def _open_sinks(self, folder: ServiceFolder, options: ServiceOptions) -> SinkThreads:
+        index, hosts = self.sink.index, self._reach.sink_hosts
+        return SinkThreads(folder.sinks, folder.undelivered, index, options.secrets, options.keep, hosts)
+
     @property
     def reading(self) -> SparkReading:
         """The streams that Spark reads for the pipeline that runs; of those that were dropped, nothing."""
@@ -246,7 +246,8 @@ class Service:
             for branch in branches
             if view.since.get(branch.stream) == branch.born
         ]
-        return SparkReading(streams, self._secrets, self._batch_rows, branches, self._door)
+        hosts = self._reach.source_hosts
+        return SparkReading(streams, self._secrets, self._batch_rows, branches, self._door, hosts)
 
     @property
     def published(self) -> PublishedState:
@@ -303,7 +304,7 @@ class Service:
             "streams": len(view.declared.streams),
             "stream_troubles": {
                 one.stream: words
-                for one in self._intake.stream_states(lag=False)
+                for one in self.stream_states(lag=False)
                 if (words := one.trouble()) is not None
             },
             "pipeline_trouble": self._door.trouble or None,
@@ -333,9 +334,9 @@ class Service:
         first, newest, rows, size = self._retained.figures()
         return {"first": first, "last": newest, "rows": rows, "bytes": size}
 
-    def stream_states(self) -> tuple[StreamStatus, ...]:
+    def stream_states(self, *, lag: bool = True) -> tuple[StreamStatus, ...]:
         """Every stream: its position, lag and watermark, what it lost, whether it can be read."""
-        return self._intake.stream_states()
+        return self._door.judged(self._intake.stream_states(lag=lag))
 
     def streams(self) -> list[StreamAnswer]:
         """The same as it is answered."""
@@ -377,12 +378,12 @@ class Service:
 
     def queries(self) -> list[QueryAnswer]:
         """Every query with what it has delivered, in the order of registration."""
-        state, streams = self.published, self._intake.stream_states(lag=False)
+        state, streams = self.published, self.stream_states(lag=False)
         return [_with_waits(answer, streams) for answer in state.queries()]
 
     def query(self, name: str) -> QueryAnswer:
         """One query with what it has delivered."""
-        return _with_waits(self.published.query(name), self._intake.stream_states(lag=False))
+        return _with_waits(self.published.query(name), self.stream_states(lag=False))
 
     def related(self, name: str) -> RelatedAnswer:
         """What a query has in common with those that run."""

@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import Any
 
 from seine.errors import SeineError
+from seine.intake.allowed_hosts import Hosts, refuse_foreign
 
 try:
     import confluent_kafka
@@ -19,6 +20,7 @@ except ImportError:  # a sink that needs it is refused
 
 SECONDS = 15.0  # that a broker may take to answer
 _PAUSE_SECONDS = 0.1
+_SECONDS_BETWEEN_LOOKS = 1.0
 _MOST_WAITING = 1_000_000  # records: more than a piece has
 
 
@@ -36,8 +38,10 @@ class KafkaClient:
     Law: after `connect` no transaction of an earlier client of this name is open, and none can be committed.
     """
 
-    def __init__(self, name: str, settings: Mapping[str, str]) -> None:
-        self._name = name
+    def __init__(self, name: str, settings: Mapping[str, str], hosts: Hosts | None = None) -> None:
+        """Brokers that may be written to are of `hosts`, if these are given."""
+        self._name, self._hosts = name, hosts
+        self._next_look = 0.0  # at who the brokers are
         self._heard = ""  # the last trouble that a broker's connection had
         common = {**settings, "error_cb": self._hear, "log_level": 0}  # errors are told by us
         sending = {
@@ -58,10 +62,17 @@ class KafkaClient:
 
     def connect(self, topic: str) -> None:
         """End what an earlier client left open."""
-        self._ask(lambda: self._producer.init_transactions(SECONDS))
-        known = self._ask(lambda: self._producer.list_topics(topic, SECONDS)).topics[topic]
+        known = self._look(topic).topics[topic]
         if known.error is not None:
             raise SeineError(f"topic {topic}: {known.error.str()}")
+        self._ask(lambda: self._producer.init_transactions(SECONDS))
+
+    def _look(self, topic: str) -> Any:
+        """What a broker knows of a topic; refuses other brokers that it names and that are not allowed."""
+        answer = self._ask(lambda: self._producer.list_topics(topic, SECONDS))
+        refuse_foreign(self._hosts, [(one.host, one.port) for one in answer.brokers.values()], "--sink-host")
+        self._next_look = time.monotonic() + _SECONDS_BETWEEN_LOOKS
+        return answer
 
     def committed(self, topic: str) -> int | None:
         """The offset of the group that the last transaction committed; None if there is none."""
@@ -73,6 +84,8 @@ class KafkaClient:
 
     def send(self, topic: str, messages: list[dict[str, bytes]], offset: int) -> None:
         """Append records and commit an offset of the group: both or nothing."""
+        if self._hosts is not None and time.monotonic() > self._next_look:
+            self._look(topic)
         self._ask(self._producer.begin_transaction, again=False)
         produced = self._ask(lambda: self._producer.produce_batch(topic, messages), again=False)
         if produced < len(messages):

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 from seine.catalog import StoredSink
 from seine.errors import SeineError
+from seine.intake.allowed_hosts import Hosts
 from seine.runtime.option_secrets import OptionSecrets
 from seine.sinks.kafka_client import KafkaClient
 from seine.sinks.record_keys import key_maker
@@ -28,8 +29,9 @@ _OURS = "kafka."  # before the names of a client's settings
 class KafkaTarget(SinkTarget):
     """Appends pieces to a topic. A broker knows the sink as `seine-sink-<identity>`."""
 
-    def __init__(self, sink: StoredSink, secrets: OptionSecrets) -> None:
-        self._sink, self._secrets = sink.definition, secrets
+    def __init__(self, sink: StoredSink, secrets: OptionSecrets, hosts: Hosts | None = None) -> None:
+        """Brokers are of `hosts`, if these are given."""
+        self._sink, self._secrets, self._hosts = sink.definition, secrets, hosts
         self._name = f"seine-sink-{sink.identity}"
         self._servers, _, self._topic = sink.definition.target.partition("://")[2].partition("/")
         self._keys = sink.definition.key
@@ -40,7 +42,7 @@ class KafkaTarget(SinkTarget):
         """Connect, and learn from the broker how far the sink has come."""
         options = self._secrets.values(f"sink {self._sink.name}", self._sink.options)
         settings = {key.removeprefix(_OURS): one for key, one in options.items() if key.startswith(_OURS)}
-        self._client = KafkaClient(self._name, {**settings, "bootstrap.servers": self._servers})
+        self._client = KafkaClient(self._name, {**settings, "bootstrap.servers": self._servers}, self._hosts)
         self._client.connect(self._topic)
         position = self._client.committed(self._topic)
         if position is None:

@@ -10,6 +10,7 @@ from threading import Lock
 
 from seine.algebra.plan import Query
 from seine.catalog import StoredSink
+from seine.intake.allowed_hosts import Hosts
 from seine.intake.retention_limit import RetentionLimit
 from seine.runtime.option_secrets import OptionSecrets
 from seine.runtime.output.result_index import ResultIndex
@@ -47,9 +48,14 @@ class SinkThreads:
         index: ResultIndex,
         secrets: OptionSecrets,
         keep: RetentionLimit | None = None,
+        hosts: Hosts | None = None,
     ) -> None:
+        """Of what could not be delivered so much is kept for each sink as `keep` says.
+
+        Brokers are of `hosts`, if these are given.
+        """
         self._folder, self._undelivered, self._index, self._secrets = folder, undelivered, index, secrets
-        self._keep = keep  # of what could not be delivered, for each sink
+        self._keep, self._hosts = keep, hosts
         self._lock = Lock()
         self._followed: Mapping[str, StoredSink] | None = None
         self._threads: dict[str, SinkThread] = {}  # by identity
@@ -70,7 +76,7 @@ class SinkThreads:
         for identity, sink in standing.items():
             if identity not in self._threads:
                 read = {name: query_of(name) for name in sink.definition.queries}
-                opening = partial(open_target, sink, read, self._secrets)
+                opening = partial(open_target, sink, read, self._secrets, self._hosts)
                 aside = UndeliveredFiles(os.path.join(self._undelivered, identity), self._keep)
                 path, hide = self._path(identity), self._secrets.hide
                 self._threads[identity] = SinkThread(sink, self._index, path, aside, opening, hide)
@@ -121,10 +127,12 @@ def _status(thread: SinkThread) -> SinkStatus:
     )
 
 
-def open_target(sink: StoredSink, queries: Mapping[str, Query], secrets: OptionSecrets) -> SinkTarget:
-    """The target of a sink, which is not connected to yet."""
+def open_target(
+    sink: StoredSink, queries: Mapping[str, Query], secrets: OptionSecrets, hosts: Hosts | None = None
+) -> SinkTarget:
+    """The target of a sink, which is not connected to yet; brokers are of `hosts`, if these are given."""
     if sink.definition.kind == "kafka":
-        return KafkaTarget(sink, secrets)
+        return KafkaTarget(sink, secrets, hosts)
     if sink.definition.kind == "webhook":
         return WebhookTarget(sink, secrets)
     if sink.definition.kind == "postgresql":

@@ -12,7 +12,9 @@ from pyspark.sql.streaming import StreamingQuery
 
 from seine.algebra.definitions import StreamDef
 from seine.errors import RunError, SeineError
+from seine.intake.allowed_hosts import ForeignBroker
 from seine.runtime.spark_reading import SparkPosition, SparkReading
+from seine.spark.connector_admin import connector_admin
 from seine.spark.pipeline_death import reason_of
 from seine.spark.source_frames import open_frame, topics_of
 from seine.topics.topic_client import EARLIEST, TopicClient
@@ -38,26 +40,32 @@ def check_source(spark: SparkSession, stream: StreamDef, reading: SparkReading) 
         "kafka.request.timeout.ms": f"{_SECONDS_FOR_A_BROKER}000",
     }
     try:
+        if reading.hosts is not None:
+            with connector_admin(spark, stream, reading):
+                pass  # it refuses brokers that are not allowed
         frame = spark.read.format("kafka").options(**options).load()
         frame._jdf.queryExecution().toRdd().getNumPartitions()  # asks for the offsets of every partition
+    except ForeignBroker as error:
+        raise _unreadable(stream, error.message, error.hint) from None
     except (PySparkException, Py4JError) as error:
         raise _unreadable(stream, reading.secrets.hide(_reason(error))) from None
 
 
 def _check_topics(stream: StreamDef, topics: TopicReading, reading: SparkReading) -> None:
     try:
-        client = TopicClient(topics.settings, topics.topics, _SECONDS_FOR_A_BROKER)
+        client = TopicClient(topics.settings, topics.topics, _SECONDS_FOR_A_BROKER, hosts=topics.hosts)
         try:
             client.offsets(EARLIEST)
         finally:
             client.close()
     except RunError as error:
-        raise _unreadable(stream, reading.secrets.hide(error.message)) from None
+        raise _unreadable(stream, reading.secrets.hide(error.message), error.hint) from None
 
 
-def _unreadable(stream: StreamDef, reason: str) -> SeineError:
+def _unreadable(stream: StreamDef, reason: str, hint: str | None = None) -> SeineError:
     return SeineError(
-        f"Spark cannot read stream {stream.name}: {reason}", hint="is the broker there, and the topic?"
+        f"Spark cannot read stream {stream.name}: {reason}",
+        hint=hint or "is the broker there, and the topic?",
     )
 
 

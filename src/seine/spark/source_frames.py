@@ -83,13 +83,18 @@ def open_frames(
         if topics is not None:
             frames[branch] = topic_rows(spark, folder, start, topics)
             continue
-        frame = (
-            silent_frame(spark)
-            if stream is None
-            else open_frame(spark, stream, reading, given.get(branch.stream))
-        )
+        if stream is None:
+            frames[branch] = silent_rows(spark, deployment, branch)
+            continue
+        frame = open_frame(spark, stream, reading, given.get(branch.stream))
         frames[branch] = frame.mapInArrow(ReadSource(folder, start, branch), SCHEMA)
     return frames
+
+
+def silent_rows(spark: SparkSession, deployment: Deployment, branch: SourceBranch) -> DataFrame:
+    """What has the place of a branch of which nothing is read any more."""
+    task = ReadSource(deployment.folder, deployment.settings.start, branch)
+    return silent_frame(spark).mapInArrow(task, SCHEMA)
 
 
 def topics_of(stream: StreamDef, reading: SparkReading, born: int = 0) -> TopicReading | None:
@@ -97,7 +102,7 @@ def topics_of(stream: StreamDef, reading: SparkReading, born: int = 0) -> TopicR
     if stream.reader is None:
         return None
     options = reading.secrets.resolved(stream.name, stream.reader)
-    return streamed_topics(stream, options, reading.batch_rows, born)
+    return streamed_topics(stream, options, reading.batch_rows, born, reading.hosts)
 
 
 def open_frame(

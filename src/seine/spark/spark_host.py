@@ -24,7 +24,7 @@ from seine.spark.pipeline import Commit, start_pipeline
 from seine.spark.pipeline_death import DeathCause, PipelineDeath, death_of, jvm_is_gone
 from seine.spark.restart_backoff import RestartBackoff
 from seine.spark.source_check import SourcePositions, check_source
-from seine.spark.source_frames import open_frames
+from seine.spark.source_frames import open_frames, silent_rows
 from seine.spark.topic_identity import check_topics
 from seine.topics.trouble import BrokerSilent
 
@@ -168,12 +168,19 @@ class _SparkHost:
         """The branches of the plan; a broker that is silent, and in a service any source, is waited for."""
         try:
             frames = open_frames(self._spark, self._run.deployment, reading, self._frames)
-            check_topics(self._spark, self._run.deployment, reading)
-            return frames
+            return frames | self._remade(reading)
         except SeineError as error:
             if self._restarts.most is not None and not isinstance(error, BrokerSilent):
                 raise
             raise _Died(PipelineDeath(DeathCause.SOURCE, error.message)) from error
+
+    def _remade(self, reading: SparkReading) -> dict[SourceBranch, DataFrame]:
+        """Refuse topics that are others by now; in a service these are read no more, and all else goes on."""
+        remade = check_topics(self._spark, self._run.deployment, reading)
+        if remade and self._restarts.most is not None:
+            raise next(iter(remade.values()))
+        reading.door.tell_failed({branch.stream: error.message for branch, error in remade.items()})
+        return {branch: silent_rows(self._spark, self._run.deployment, branch) for branch in remade}
 
     def _begin(self, commit: Commit) -> None:
         """Write the first entry; where branches go on from before, do it, and carry their offsets."""

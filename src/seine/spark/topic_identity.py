@@ -1,73 +1,56 @@
-"""Topics are known by the id that their broker gave them: one that was deleted and made again is another.
+"""Asks for the ids of all topics when a pipeline starts, and keeps those that are new.
 
-Offsets alone do not tell: the new topic may have grown beyond what was read of the old one, and reading would
-go on in the middle of it. So the ids are kept in the folder of the pipeline, and compared when it starts.
-
-    first start   bids: Xk3...    kept
-    later         bids: Xk3...    the same: go on
-                  bids: 9aP...    another topic: refuse
+What they are for: `seine.topics.known_topics`.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import msgspec
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from seine.algebra.definitions import StreamDef
-from seine.errors import RunError
+from seine.intake.source_branch import SourceBranch
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.durable import write_whole
 from seine.runtime.spark_reading import SparkReading
+from seine.spark.connector_admin import connector_admin
 from seine.spark.source_frames import topics_of
-from seine.topics.client_settings import PREFIX
+from seine.topics.known_topics import Ids, KnownTopics, branch_key, kept_ids
 from seine.topics.topic_client import topic_ids
-from seine.topics.trouble import UnknownTopic
-
-Ids = dict[str, dict[str, str]]  # by branch and topic: a stream made again is another branch
+from seine.topics.trouble import RemadeTopic, UnknownTopic
 
 _NO_ID = "A" * 22  # of a topic from before brokers gave ids
 _UNKNOWN = "UnknownTopicOrPartitionException"
 
 
-def check_topics(spark: SparkSession, deployment: Deployment, reading: SparkReading) -> None:
-    """Refuse topics that do not exist, or are not those that were read before; note those that are new."""
+def check_topics(
+    spark: SparkSession, deployment: Deployment, reading: SparkReading
+) -> dict[SourceBranch, RemadeTopic]:
+    """The branches whose topics are not those that were read before; notes the ids of topics that are new.
+
+    Topics that do not exist are refused.
+    """
     streams = {stream.name: stream for stream in reading.streams if _topics(stream)}
-    branches = [branch for branch in reading.branches if branch.stream in streams]
-    if not branches:
-        return
-    known: Ids = msgspec.json.decode(_content(deployment.topics), type=Ids)
-    ids_now: Ids = {}
-    for branch in branches:
-        ids = ids_now[f"{branch.stream}@{branch.born}"] = _ids(spark, streams[branch.stream], reading)
-        _compare(branch.stream, known.get(f"{branch.stream}@{branch.born}", {}), ids)
-    if ids_now != known:
+    known, ids_now, remade = kept_ids(deployment.topics), Ids(), dict[SourceBranch, RemadeTopic]()
+    for branch in (branch for branch in reading.branches if branch.stream in streams):
+        ids, before = _ids(spark, streams[branch.stream], reading), KnownTopics.of(known, branch)
+        try:
+            before.refuse_remade(ids)
+        except RemadeTopic as error:
+            ids, remade[branch] = before.ids, error
+        ids_now[branch_key(branch)] = ids
+    if ids_now and ids_now != known:
         write_whole(deployment.topics, msgspec.json.encode(ids_now))
+    return remade
 
 
 def _topics(stream: StreamDef) -> Sequence[str]:
     """The topics that a stream names one by one."""
     named = stream.reader.option("subscribe") if stream.reader and stream.reader.format == "kafka" else None
     return [topic.strip() for topic in (named or "").split(",") if topic.strip()]
-
-
-def _content(path: str) -> bytes:
-    if not os.path.exists(path):
-        return b"{}"
-    with open(path, "rb") as file:
-        return file.read()
-
-
-def _compare(stream: str, known: Mapping[str, str], ids: Mapping[str, str]) -> None:
-    other = [topic for topic, id_ in ids.items() if known.get(topic, id_) != id_]
-    if other:
-        raise RunError(
-            f"topic '{other[0]}' of stream {stream} was deleted and made again since it was read",
-            hint="what was not read of the old one is gone; begin with another checkpoint",
-        )
 
 
 def _ids(spark: SparkSession, stream: StreamDef, reading: SparkReading) -> dict[str, str]:
@@ -85,19 +68,8 @@ def _ids(spark: SparkSession, stream: StreamDef, reading: SparkReading) -> dict[
 
 def _ids_by_connector(spark: SparkSession, stream: StreamDef, reading: SparkReading) -> dict[str, str]:
     """The ids, asked by the client that Spark's connector has."""
-    assert stream.reader is not None
-    options = reading.secrets.resolved(stream.name, stream.reader)
-    named = {key.lower(): value for key, value in options.items()}["subscribe"]
-    jvm = spark._jvm
-    properties = jvm.java.util.Properties()
-    for key, value in options.items():
-        if key.lower().startswith(PREFIX):
-            properties.put(key[len(PREFIX) :], value)
-    admin = jvm.org.apache.kafka.clients.admin.AdminClient.create(properties)
-    try:
-        return {topic.strip(): _id(jvm, admin, stream.name, topic.strip()) for topic in named.split(",")}
-    finally:
-        admin.close(jvm.java.time.Duration.ofSeconds(1))
+    with connector_admin(spark, stream, reading) as admin:
+        return {topic: _id(spark._jvm, admin, stream.name, topic) for topic in _topics(stream)}
 
 
 def _id(jvm: object, admin: object, stream: str, topic: str) -> str:

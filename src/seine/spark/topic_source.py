@@ -62,10 +62,14 @@ class TopicReader(DataSourceStreamReader):
         self._latest: Offsets | None = None
 
     def _offsets_at(self, time_of_record: int) -> Offsets:
+        from seine.runtime.folder.deployment import Deployment
+        from seine.topics.known_topics import KnownTopics, kept_ids
         from seine.topics.topic_client import TopicClient
 
+        reading = self._reading
         if self._client is None:
-            self._client = TopicClient(self._reading.settings, self._reading.topics)
+            known = KnownTopics.of(kept_ids(Deployment(self._folder).topics), reading.branch)
+            self._client = TopicClient(reading.settings, reading.topics, known=known, hosts=reading.hosts)
         return self._client.offsets(time_of_record)
 
     def initialOffset(self) -> Offsets:

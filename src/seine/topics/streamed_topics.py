@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from seine.algebra.definitions import StreamDef
+from seine.intake.allowed_hosts import Hosts
 from seine.intake.arrived_records import asks_for_arrival, only_topic
 from seine.intake.source_branch import SourceBranch
 from seine.topics.client_settings import NoCounterpart, client_settings
@@ -19,7 +20,11 @@ OFFSETS_AT_ONCE = 1_000_000  # of a stream in a micro-batch, unless anything els
 
 
 def streamed_topics(
-    stream: StreamDef, options: Mapping[str, str], batch_rows: int | None = None, born: int = 0
+    stream: StreamDef,
+    options: Mapping[str, str],
+    batch_rows: int | None = None,
+    born: int = 0,
+    hosts: Hosts | None = None,
 ) -> TopicReading | None:
     """How tasks read a stream of topics with these options; None if it is Spark's connector that reads it."""
     if stream.reader is None or stream.reader.format != "kafka" or not client_is_here():
@@ -37,6 +42,7 @@ def streamed_topics(
         _first(dict(stream.source.options).get("start", "earliest") if stream.source else "earliest"),
         int(named.get("maxoffsetspertrigger") or batch_rows or OFFSETS_AT_ONCE),
         RecordColumns(topic=only_topic(stream) is None, time=asks_for_arrival(stream)),
+        hosts,
     )
 
 

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from seine.errors import RunError
+from seine.intake.allowed_hosts import Hosts, refuse_foreign
+from seine.topics.known_topics import KnownTopics
 from seine.topics.offset_ranges import Offsets
 from seine.topics.topic_consumer import TopicConsumer, library, may_pass, words_of
 from seine.topics.trouble import BrokerSilent, UnknownTopic
@@ -19,11 +21,25 @@ _NO_TIME = -1
 
 
 class TopicClient:
-    """Offsets of some topics; partitions that are added to them are seen within a second."""
+    """Offsets of some topics; partitions that are added to them are seen within a second.
 
-    def __init__(self, settings: Mapping[str, str], topics: Sequence[str], seconds: float = 60.0) -> None:
+    Law: offsets that are not those of the last call were asked of topics that were still the `known` ones
+    afterwards. If one was deleted and made again meanwhile they may be of another topic, and are not given.
+    """
+
+    def __init__(
+        self,
+        settings: Mapping[str, str],
+        topics: Sequence[str],
+        seconds: float = 60.0,
+        known: KnownTopics | None = None,
+        hosts: Hosts | None = None,
+    ) -> None:
+        """Brokers that may be asked are of `hosts`, if these are given."""
+        self._settings, self._topics, self._known, self._hosts = settings, topics, known, hosts
         self._consumer = TopicConsumer(settings, seconds)
-        self._topics = topics
+        self._admin: Any = None
+        self._last: Offsets | None = None
         self._places: list[tuple[str, int]] = []
         self._next_look, self._known_at = 0.0, -_SECONDS_UNKNOWN
 
@@ -49,6 +65,9 @@ class TopicClient:
         offsets: Offsets = {}
         for (topic, partition), offset in sorted(offset_of.items()):
             offsets.setdefault(topic, {})[str(partition)] = offset
+        if offsets != self._last:
+            self._refuse_remade()
+        self._last = offsets
         self._known_at = time.monotonic()
         return offsets
 
@@ -56,12 +75,26 @@ class TopicClient:
         wanted = [library.TopicPartition(*place, time_of_record) for place in places]
 
         def call(seconds: float) -> list[Any]:
-            answer: list[Any] = self._consumer.client.offsets_for_times(wanted, seconds)
+            try:
+                answer: list[Any] = self._consumer.client.offsets_for_times(wanted, seconds)
+            except library.KafkaException as error:
+                if not _is_unknown(error.args[0]):
+                    raise
+                raise UnknownTopic(self._gone()) from None
             for place in answer:
                 _refuse(place.topic, place.error)
             return answer
 
         return {(place.topic, place.partition): place.offset for place in self._consumer.ask(call)}
+
+    def _gone(self) -> str:
+        """A topic that is unknown by now; the first, if all are there again."""
+        for topic in self._topics:
+            try:
+                self._partitions_of(topic)
+            except UnknownTopic:
+                return topic
+        return self._topics[0]
 
     def _partitions(self) -> list[tuple[str, int]]:
         if time.monotonic() >= self._next_look:
@@ -71,11 +104,24 @@ class TopicClient:
 
     def _partitions_of(self, topic: str) -> list[int]:
         def call(seconds: float) -> Any:
-            known = self._consumer.client.list_topics(topic, seconds).topics[topic]
+            answer = self._consumer.client.list_topics(topic, seconds)
+            brokers = [(one.host, one.port) for one in answer.brokers.values()]
+            refuse_foreign(self._hosts, brokers, "--source-host")
+            known = answer.topics[topic]
             _refuse(topic, known.error)
             return known
 
         return sorted(self._consumer.ask(call).partitions)
+
+    def _refuse_remade(self) -> None:
+        if self._known is None or not self._known.ids:
+            return
+        if self._admin is None:
+            self._admin = _admin(self._settings)
+        ids = self._consumer.ask(lambda seconds: _described(self._admin, self._topics, seconds))
+        if gone := [topic for topic in self._topics if topic not in ids]:
+            raise UnknownTopic(gone[0])
+        self._known.refuse_remade(ids)
 
     def close(self) -> None:
         self._consumer.close()
@@ -93,9 +139,21 @@ def _is_unknown(error: Any) -> bool:
 
 def topic_ids(settings: Mapping[str, str], topics: Sequence[str], seconds: float = 60.0) -> dict[str, str]:
     """The ids that brokers gave topics, as Java's client writes them; none of a topic that does not exist."""
+    try:
+        return _described(_admin(settings), topics, seconds)
+    except library.KafkaException as error:
+        if may_pass(error.args[0]):
+            raise BrokerSilent(f"Kafka does not answer: {words_of(error)}") from None
+        raise RunError(f"Kafka: {words_of(error)}") from None
+
+
+def _admin(settings: Mapping[str, str]) -> Any:
     from confluent_kafka.admin import AdminClient
 
-    admin = AdminClient({**settings, "log_level": 0})
+    return AdminClient({**settings, "log_level": 0})
+
+
+def _described(admin: Any, topics: Sequence[str], seconds: float) -> dict[str, str]:
     deadline = time.monotonic() + seconds
     answers = admin.describe_topics(library.TopicCollection(list(topics)), request_timeout=seconds)
     ids = {}
@@ -105,9 +163,7 @@ def topic_ids(settings: Mapping[str, str], topics: Sequence[str], seconds: float
             ids[topic] = id_.rstrip("=").translate(_URL_SAFE)
         except library.KafkaException as error:
             if not _is_unknown(error.args[0]):
-                if may_pass(error.args[0]):
-                    raise BrokerSilent(f"Kafka does not answer: {words_of(error)}") from None
-                raise RunError(f"Kafka: {words_of(error)}") from None
+                raise
     return ids
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import msgspec
 from msgspec import Struct
 
+from seine.intake.allowed_hosts import Hosts
 from seine.intake.source_branch import SourceBranch
 
 
@@ -27,6 +28,7 @@ class TopicReading(Struct, frozen=True):
     first: int  # the time of the first record, or EARLIEST or LATEST
     most: int  # records in a micro-batch
     columns: RecordColumns
+    hosts: Hosts | None = None  # of brokers that may be asked
 
     def packed(self) -> str:
         return msgspec.json.encode(self).decode()

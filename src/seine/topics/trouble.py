@@ -23,3 +23,13 @@ class UnknownTopic(RunError):
         super().__init__(
             f"there is no topic '{topic}'" + (f", which stream {stream} reads" if stream else "")
         )
+
+
+class RemadeTopic(RunError):
+    """A topic that is another one by now, under the name of one that was read."""
+
+    def __init__(self, topic: str, stream: str) -> None:
+        super().__init__(
+            f"topic '{topic}' of stream {stream} was deleted and made again since it was read",
+            hint="what was not read of the old one is gone; begin with another checkpoint",
+        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -185,6 +186,27 @@ def test_a_sink_goes_on_after_a_kill_of_the_service(servers: str, rig: Rig) -> N
     values = [json.loads(line)["row"]["a"] for line in committed_lines(servers, "service")]
 
     assert values == [2, 3, 4]
+
+
+def test_a_broker_that_names_others_is_sent_nothing_until_these_are_allowed(servers: str, rig: Rig) -> None:
+    """The broker of these tests says that it is 127.0.0.1, however it is asked."""
+    create_topic(servers, "elsewhere")
+    port = servers.rpartition(":")[2]
+    rig.reach = replace(rig.reach, sink_hosts=("localhost",))
+    rig.crash()
+    rig.register(
+        f"CREATE QUERY q AS SELECT a FROM s; CREATE SINK out FROM q INTO 'kafka://localhost:{port}/elsewhere';"
+    )
+    rig.feed(7)
+    rig.run()
+    refused = f"a broker there names {servers} as another, which is not allowed"
+    wait_for(lambda: refused in str(rig.service.sinks()[0]["reason"]))
+    assert committed_lines(servers, "elsewhere") == []
+    rig.reach = replace(rig.reach, sink_hosts=("localhost", "127.0.0.1"))
+    rig.crash()
+    wait_for(lambda: rig.service.sinks()[0]["records"] == 1)
+    (line,) = committed_lines(servers, "elsewhere")
+    assert json.loads(line)["row"] == {"a": 7}
 
 
 def test_a_broker_that_is_down_is_told_without_its_secret(

@@ -10,7 +10,6 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
@@ -18,6 +17,7 @@ from seine.algebra.definitions import RelationDef, SparkReader, StreamDef
 from seine.algebra.sink_definition import SinkDef
 from seine.errors import SeineError
 from seine.frontends.script.script import Declarations
+from seine.intake.allowed_hosts import addresses, names_host
 from seine.intake.files import Files, lies_within
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
@@ -57,10 +57,10 @@ class AllowList:
         )
 
     def reads_from(self, host: str, port: int | None) -> bool:
-        return _names(self.source_hosts, host, port)
+        return names_host(self.source_hosts, host, port)
 
     def delivers_to(self, host: str, port: int | None) -> bool:
-        return _names(self.sink_hosts, host, port)
+        return names_host(self.sink_hosts, host, port)
 
     def refuse_source(self, declared: StreamDef | RelationDef) -> None:
         """Refuse a stream or relation that is read from elsewhere; nothing is opened for this."""
@@ -98,7 +98,7 @@ class AllowList:
 
     def _refuse_reader(self, what: str, reader: SparkReader) -> None:
         servers = reader.option("kafka.bootstrap.servers")
-        for host, port in _addresses(servers or ""):
+        for host, port in addresses(servers or ""):
             self._refuse_host(what, host, port)
         path = reader.option("path")
         if path is None:
@@ -144,39 +144,9 @@ def confine(declared: Declarations, known: Declarations, roots: tuple[str, ...])
             declared.relations[name] = replace(relation, source=replace(relation.source, within=roots))
 
 
-def _names(allowed: Iterable[str], host: str, port: int | None) -> bool:
-    """
-    >>> _names(["LAN"], "lan", 1), _names(["*.lan"], "lan", 1), _names(["[::1]:80"], "::1", 80)
-    (True, False, True)
-    """
-    return any(_fits(entry.lower(), host.lower(), port) for entry in allowed)
-
-
-def _fits(entry: str, host: str, port: int | None) -> bool:
-    (name, only), *_ = _addresses(entry) or [("", None)]
-    if only is not None and only != port:
-        return False
-    return name == "*" or name == host or (name.startswith("*.") and host.endswith(name[1:]))
-
-
-def _addresses(text: str) -> list[tuple[str, int | None]]:
-    """Hosts and ports of a list as Kafka and PostgreSQL write it.
-
-    >>> _addresses("a:1, [::1]:2,b")
-    [('a', 1), ('::1', 2), ('b', None)]
-    """
-    addresses: list[tuple[str, int | None]] = []
-    for part in filter(None, (part.strip() for part in text.split(","))):
-        match = re.fullmatch(r"(?:[A-Za-z_]+://)?(\[[^\]]*\]|[^:]*|[^:]*:[^:]*:.*?)(?::(\d{1,5}))?", part)
-        if match is None:
-            raise SeineError("this is no list of hosts", hint="write host:port, host:port")
-        addresses.append((match[1].strip("[]"), int(match[2]) if match[2] else None))
-    return addresses
-
-
 def _sink_hosts(sink: SinkDef) -> list[tuple[str, int | None]]:
     if sink.kind == "kafka":
-        return _addresses(sink.target.partition("://")[2].partition("/")[0].rpartition("@")[2])
+        return addresses(sink.target.partition("://")[2].partition("/")[0].rpartition("@")[2])
     if sink.kind == "postgresql":
         return _postgres_hosts(f"sink {sink.name}", sink.target)
     parts = _split(f"sink {sink.name}", sink.target)
@@ -192,9 +162,9 @@ def _postgres_hosts(what: str, url: str) -> list[tuple[str, int | None]]:
     given = parse_qsl(address["query"] or "", keep_blank_values=True)
     if elsewhere := next((key for key, _ in given if key in _POSTGRES_ELSEWHERE), None):
         raise SeineError(f"{what}: a service takes no parameter {elsewhere} in the address of a database")
-    hosts = _addresses(address["hosts"])
+    hosts = addresses(address["hosts"])
     for value in (value for key, value in given if key in _POSTGRES_HOSTS):
-        hosts += [(_SOCKET if host.startswith("/") else host, port) for host, port in _addresses(value)]
+        hosts += [(_SOCKET if host.startswith("/") else host, port) for host, port in addresses(value)]
     return hosts or [(_SOCKET, None)]
 
 
