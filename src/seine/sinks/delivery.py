@@ -20,7 +20,7 @@ from msgspec import structs
 
 from seine.catalog import StoredSink
 from seine.runtime.output.result_index import ResultIndex
-from seine.sinks.record_piece import next_end, read_piece
+from seine.sinks.record_piece import has_records, next_end, read_piece
 from seine.sinks.sink_progress import SinkProgress, read_progress, save_progress
 from seine.sinks.sink_target import SinkTarget
 from seine.sinks.undelivered_files import UndeliveredFiles
@@ -60,7 +60,7 @@ class Delivery:
         progress = self.progress
         if progress.pending is None:
             end = self._next_end(progress.position)
-            if not self._has_records(progress.position, end):
+            if not has_records(self._index, self._queries, progress.position, end):
                 self._pass_over(end)
                 self._target.rest()
                 return end < self._index.settled
@@ -82,10 +82,6 @@ class Delivery:
         if self._target.in_whole_batches:
             return self._index.batch_end(position, self._most)
         return next_end(self._index, self._queries, position, self._most)
-
-    def _has_records(self, start: int, end: int) -> bool:
-        pages = (self._index.ranges(query, start, 1).ranges for query in self._queries)
-        return any(ranges and ranges[0].start < end for ranges in pages)
 
     def _pass_over(self, end: int) -> None:
         """Nothing here is for this sink: a crash would only look again, while what is here is kept."""

@@ -16,9 +16,11 @@ from typing import NamedTuple
 
 from seine.runtime.output.log_files import TooOldError
 from seine.runtime.output.range_chain import ByteRange
+from seine.runtime.output.range_scan import OwnRange
 from seine.runtime.output.result_file import ResultFile
 from seine.runtime.output.result_index import ResultIndex
 
+_MOST_IN_VAIN = 2  # bytes that are read for each that is wanted
 MOST_PIECE = 8 << 20  # bytes of records that a sink delivers at once, but for a record that is longer
 
 
@@ -72,39 +74,52 @@ def waiting(index: ResultIndex, queries: Sequence[str], position: int) -> Waitin
 
 def next_end(index: ResultIndex, queries: Sequence[str], start: int, most: int = MOST_PIECE) -> int:
     """Where the next piece ends: at the last committed micro-batch, or after about `most` bytes."""
-    reach = index.settled  # before the ranges are looked up, so that none is left out
-    ranges: list[ByteRange] = []
-    for query in queries:
-        page = index.ranges(query, start, most)
-        ranges += page.ranges
-        if not page.complete:
-            reach = min(reach, page.ranges[-1].end)
-    for begin, end in _within(ranges, start, reach):
+    page = index.among(queries, start, most)
+    for one in page.ranges:
+        begin, end = max(one.range.start, start), one.range.end
         if end - begin > most:
             with ResultFile(index.results) as file:
                 return begin + len(file.lines(ByteRange(begin, end), most))
         most -= end - begin
-    return reach
+    return page.reach
+
+
+def has_records(index: ResultIndex, queries: Sequence[str], start: int, end: int) -> bool:
+    """Whether there is a record of some queries between two positions."""
+    while start < end:
+        page = index.among(queries, start, 1)
+        if page.ranges:
+            return page.ranges[0].range.start < end
+        if page.reach <= start:
+            return False
+        start = page.reach
+    return False
 
 
 def read_piece(index: ResultIndex, queries: Sequence[str], start: int, end: int) -> RecordPiece:
     """The records of some queries between two positions."""
-    owner = {one: query for query in queries for one in _ranges_between(index, query, start, end)}
+    portions: list[tuple[str, bytes]] = []
+    position = start
     with ResultFile(index.results) as file:
-        portions = tuple((owner[one], file.read(*one)) for one in sorted(owner))
-    return RecordPiece(start, end, portions)
+        while position < end:
+            page = index.among(queries, position, end - position)
+            portions += _read_ranges(file, page.ranges, position, end)
+            if page.reach <= position:
+                break
+            position = page.reach
+    return RecordPiece(start, end, tuple(portions))
 
 
-def _ranges_between(index: ResultIndex, query: str, start: int, end: int) -> Iterator[ByteRange]:
-    while start < end:
-        page = index.ranges(query, start, end - start)
-        yield from _within(page.ranges, start, end)
-        if page.complete:
-            return
-        start = page.ranges[-1].end
-
-
-def _within(ranges: Sequence[ByteRange], start: int, end: int) -> list[ByteRange]:
-    """What lies between two positions, in order."""
-    cut = [ByteRange(max(one.start, start), min(one.end, end)) for one in ranges]
-    return sorted(one for one in cut if one.start < one.end)
+def _read_ranges(
+    file: ResultFile, ranges: Sequence[OwnRange], start: int, end: int
+) -> Iterator[tuple[str, bytes]]:
+    """The records of ranges between two positions; those that lie close together are read at once."""
+    inside = [(max(one.start, start), min(one.end, end), query) for one, query in ranges if one.start < end]
+    if not inside:
+        return
+    first, last = inside[0][0], inside[-1][1]
+    if last - first > _MOST_IN_VAIN * sum(stop - begin for begin, stop, _ in inside):
+        yield from ((query, file.read(begin, stop)) for begin, stop, query in inside)
+        return
+    text = file.read(first, last)
+    yield from ((query, text[begin - first : stop - first]) for begin, stop, query in inside)

@@ -28,9 +28,9 @@ The aim: less than 10 % more."""
 _LATENCY = """\
 ### Latency
 
-From the append of the later of two records to a result that can be read, Seine's in its output file, Spark's
-in a topic; {seconds} seconds, of which the first {warm} do not count. With many queries a result is one of
-them. The aim: a median below 0.5 s."""
+From the append of the later of two records to a result that a reader of committed records has from another
+topic: Seine's by a sink, exactly once, Spark's by its own, at least once. {seconds} seconds, of which the
+first {warm} do not count. With many queries a result is one of them. The aim: a median below 0.5 s."""
 
 PARTS: tuple[tuple[str, str, Callable[..., Table]], ...] = (
     ("cost", _COST, costs),

@@ -1,4 +1,4 @@
-"""How long a result takes, from the append of a record to a result that can be read."""
+"""How long a result takes, from the append of a record to a result that can be read in another topic."""
 
 from __future__ import annotations
 

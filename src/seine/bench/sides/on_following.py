@@ -1,4 +1,4 @@
-"""A side: Seine follows two topics while records are appended; when can each result be read?"""
+"""A side: Seine joins two topics into a third, while records are appended: how late are results?"""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import sys
 import tempfile
 import threading
 
-from seine.bench.sides.latencies import Latencies, LatencyFigures, print_latencies
+from seine.bench.sides.latencies import LatencyFigures, print_latencies
 from seine.bench.sides.topic_producer import WINDOW_SECONDS, start_producer
-from seine.bench.workloads.topic_streams import from_topics, join_script
+from seine.bench.sides.topic_reader import TopicReader
+from seine.bench.workloads.topic_streams import from_topics, into_topic, join_script
 from seine.frontends.script.script_file import read_script
 from seine.run import Options, Run
-from seine.runtime.output.sink import Sink
 from seine.spark.session import open_session
 from seine.spark.spark_host import run_on_spark
 
@@ -33,28 +33,15 @@ def run_side(arguments: list[str]) -> LatencyFigures:
         sources = from_topics(given.servers, given.prefix)
         with open(path, "w", encoding="utf-8") as file:
             file.write(join_script(sources, WINDOW_SECONDS * 1_000_000, given.queries, ", sent BIGINT"))
+            file.write(into_topic(given.servers, f"{given.prefix}-out", given.queries))
         session = open_session(None, os.path.join(folder, "spark.log"))
         return _follow(path, folder, given, session)
 
 
 def _follow(path: str, folder: str, given: argparse.Namespace, session: object) -> LatencyFigures:
-    out = os.path.join(folder, "out.jsonl")
-    latencies = Latencies(given.warm)
-    read = 0
-
-    def progress(sink: Sink) -> None:
-        nonlocal read
-        if os.path.exists(out):
-            with open(out, "rb") as file:
-                file.seek(read)
-                text = file.read()
-            read += len(text)
-            latencies.take(text.splitlines(), "ls", "rs")
-
-    options = Options(
-        out=out, checkpoint=os.path.join(folder, "state"), buckets=2, follow=True, progress=progress
-    )
+    options = Options(out=os.devnull, checkpoint=os.path.join(folder, "state"), buckets=2, follow=True)
     run = Run(read_script(path), options)
+    reader = TopicReader(given.servers, f"{given.prefix}-out", given.warm, ("ls", "rs"))
     producer = start_producer(given.servers, given.prefix, given.rate, given.seconds)
 
     def end() -> None:
@@ -65,11 +52,13 @@ def _follow(path: str, folder: str, given: argparse.Namespace, session: object) 
     threading.Thread(target=end, daemon=True).start()
     try:
         run_on_spark(session, run)
+        run.drain()
+        return reader.figures()
     finally:
         run.close()
-        producer.kill()
+        for process in (producer, reader):
+            process.kill()
         producer.wait()
-    return latencies.figures()
 
 
 if __name__ == "__main__":

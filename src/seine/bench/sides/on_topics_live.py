@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-import threading
+import time
 
-from seine.bench.sides.latencies import Latencies, LatencyFigures, print_latencies
+from seine.bench.sides.latencies import LatencyFigures, print_latencies
 from seine.bench.sides.on_following import SETTLE_SECONDS
 from seine.bench.sides.on_spark import default_session
 from seine.bench.sides.on_topics import joined_topics, to_topic
 from seine.bench.sides.topic_producer import WINDOW_SECONDS, start_producer
+from seine.bench.sides.topic_reader import TopicReader
 from seine.errors import RunError
 
 
@@ -25,31 +26,20 @@ def run_side(arguments: list[str]) -> LatencyFigures:
     given = parser.parse_args(arguments)
     spark = default_session()
     joined = joined_topics(spark, given.servers, given.prefix, WINDOW_SECONDS * 1_000_000)
-    out, latencies, ended = f"{given.prefix}-out", Latencies(given.warm), threading.Event()
-    reader = threading.Thread(target=_read, args=(given.servers, out, latencies, ended))
-    reader.start()
+    out = f"{given.prefix}-out"
+    reader = TopicReader(given.servers, out, given.warm, ("lsent", "rsent"))
     with tempfile.TemporaryDirectory(prefix="seine-bench-") as checkpoint:
         query = to_topic(joined, given.servers, out).option("checkpointLocation", checkpoint).start()
         producer = start_producer(given.servers, given.prefix, given.rate, given.seconds)
-        producer.wait()
-        ended.wait(SETTLE_SECONDS)
-        if error := query.exception():
-            raise RunError(str(error))
-        query.stop()
-    ended.set()
-    reader.join()
-    return latencies.figures()
-
-
-def _read(servers: str, topic: str, latencies: Latencies, ended: threading.Event) -> None:
-    from confluent_kafka import Consumer
-
-    consumer = Consumer({"bootstrap.servers": servers, "group.id": "reader", "auto.offset.reset": "earliest"})
-    consumer.subscribe([topic])
-    while not ended.is_set():
-        messages = consumer.consume(10_000, 0.05)
-        latencies.take([one.value() for one in messages if one.error() is None], "lsent", "rsent")
-    consumer.close()
+        try:
+            producer.wait()
+            time.sleep(SETTLE_SECONDS)
+            if error := query.exception():
+                raise RunError(str(error))
+            query.stop()
+            return reader.figures()
+        finally:
+            reader.kill()
 
 
 if __name__ == "__main__":

@@ -105,6 +105,12 @@ def from_topics(servers: str, prefix: str) -> tuple[str, str]:
     return left, right
 
 
+def into_topic(servers: str, topic: str, queries: int) -> str:
+    """A sink of all queries of `join_script`."""
+    names = ", ".join(f"pairs{number}" for number in range(queries))
+    return f"CREATE SINK told FROM {names} INTO 'kafka://{servers}/{topic}';\n"
+
+
 def window_of(rows: int) -> int:
     """The microseconds that so many rows of a stream span."""
     return rows * STEP_MICROSECONDS

@@ -21,7 +21,7 @@ from seine.algebra.arrays import AnyArray
 from seine.runtime.output.range_chain import NODE, NODE_DTYPE, ByteRange, RangeNode
 
 _NAME = re.compile(r"ranges(?:-(\d{15})-(\d{15}))?")
-_NODES_AT_ONCE = 1 << 20
+_NODES_AT_ONCE = 1 << 16
 _GONE = RangeNode(0, 0, 0, 0, 0)
 
 
@@ -73,6 +73,30 @@ class NodeFiles:
             return ByteRange(0, 0)
         first = number == part.before + 1
         return ByteRange(part.position if first else self.node(number - 1).end, self.node(number).end)
+
+    def first_after(self, position: int, last: int) -> int:
+        """The first node whose range ends after a position; if none up to `last` does, the one after it."""
+        low, high = self.origin[0] + 1, last + 1
+        while low < high:
+            middle = (low + high) // 2
+            if self.node(middle).end > position:
+                high = middle
+            else:
+                low = middle + 1
+        return low
+
+    def between(self, first: int, last: int) -> Iterator[tuple[int, AnyArray]]:
+        """The nodes from one number to another, some at a time, each time with where their ranges begin."""
+        while first <= last and (part := self._part(first)) is not None:
+            following = (one.before for one in self._parts if one.before > part.before)
+            count = min(last, next(following, last), first + _NODES_AT_ONCE - 1) - first + 1
+            place = (first - part.before - 1) * NODE.size
+            content = os.pread(part.file.fileno(), count * NODE.size, place)
+            nodes = np.frombuffer(content[: len(content) // NODE.size * NODE.size], NODE_DTYPE)
+            if not len(nodes):
+                return
+            yield self.range(first).start, nodes
+            first += len(nodes)
 
     def write(self, number: int, content: bytes) -> None:
         """Write nodes from a number on, over what a write that failed may have left there."""

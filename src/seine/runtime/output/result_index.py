@@ -33,10 +33,12 @@ from seine.runtime.output.range_chain import (
     backwards,
     first_after,
 )
+from seine.runtime.output.range_scan import OwnRange, SharedPage, cut_page, scan_ranges
 from seine.runtime.output.result_file import ResultFile
 from seine.runtime.output.task_report import QueryRanges
 
 _FEW_RANGES, _MOST_RANGES = 8, 512  # of one answer
+_FEW_QUERIES = 8  # whose lists are followed one by one
 _LEAST_SCANNED_NOTICE = 64 << 20  # bytes; reading more to complete the index is worth a line in the log
 _MOST_ENDS = 1 << 16  # of micro-batches
 _LINES_AT_ONCE = 1 << 16
@@ -202,6 +204,28 @@ class ResultIndex:
             if complete or bytes_ >= enough or count >= _MOST_RANGES:
                 return RangePage(page, complete)
             count *= 4
+
+    def among(self, queries: Sequence[str], position: int, enough: int) -> SharedPage:
+        """The first ranges after a position of any of some queries: so many that they have `enough` bytes."""
+        settled = self.settled  # first: what is looked up has at least this
+        if len(queries) <= _FEW_QUERIES:
+            page = self._followed(queries, position, enough, settled)
+        else:
+            known = ((self._numbers.get(query), query) for query in queries)
+            owners = {number: query for number, query in known if number is not None}
+            page = scan_ranges(self._nodes, self._count, owners, position, enough)
+        self.results.refuse_too_old(position)  # after they were read: they may have gone meanwhile
+        return page if page.reach <= settled else cut_page(page, settled)
+
+    def _followed(self, queries: Sequence[str], position: int, enough: int, reach: int) -> SharedPage:
+        """The same by the list of each query."""
+        ranges: list[OwnRange] = []
+        for query in queries:
+            page = self._ranges(query, position, enough)
+            ranges += [OwnRange(one, query) for one in page.ranges]
+            if not page.complete:
+                reach = min(reach, page.ranges[-1].end)
+        return cut_page(SharedPage(sorted(ranges), reach), reach)
 
     def recent(self, query: str, most: int) -> int:
         """A position that is kept, after which a query has about `most` bytes of records, or all it has."""

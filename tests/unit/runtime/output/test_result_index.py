@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import random
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
 from seine.errors import SeineError
 from seine.intake.retention_limit import RetentionLimit
-from seine.runtime.output import result_index
+from seine.runtime.output import node_files, result_index
 from seine.runtime.output.log_files import LogFiles, TooOldError
 from seine.runtime.output.node_files import NodeFiles
 from seine.runtime.output.range_chain import NODE, ByteRange, RangeNode, backwards, first_after
@@ -66,7 +67,22 @@ class Results:
                 assert joined(walk(self.index, query, position)) == joined(wanted)
                 compared += len(wanted)
             assert self.index.end_of(query) == (lines[-1].end if lines else 0)
-        return compared
+        return compared + self._check_several(chance)
+
+    def _check_several(self, chance: random.Random) -> int:
+        queries = chance.sample([*QUERIES, "nobody"], 3)
+        lines = sorted((end, start, query) for query in queries for start, end in self.wanted(query, 0))
+        position = chance.choice([0, *(end for end, _, _ in lines)])
+        wanted = [one for one in lines if one[0] > position]
+        for few, nodes in ((0, 3), (0, 1 << 16), (8, 3)):
+            with mock.patch.object(node_files, "_NODES_AT_ONCE", nodes):
+                ranges = walk_among(self.index, queries, position, few)
+            assert [end for _, _, end in ranges] == sorted(end for _, _, end in ranges)
+            for query in queries:
+                own = [ByteRange(start, end) for one, start, end in ranges if one == query]
+                lines_of_it = [ByteRange(start, end) for end, start, one in wanted if one == query]
+                assert joined(own) == joined(lines_of_it)
+        return len(wanted)
 
 
 def record(query: str, value: int) -> bytes:
@@ -81,6 +97,18 @@ def walk(index: ResultIndex, query: str, position: int) -> list[ByteRange]:
         if page.complete:
             return ranges
         position = page.ranges[-1].end
+
+
+def walk_among(index: ResultIndex, queries: list[str], position: int, few: int) -> list[tuple[str, int, int]]:
+    """Ranges of several queries: by their lists if there are at most `few` queries, else by all nodes."""
+    taken = []
+    with mock.patch.object(result_index, "_FEW_QUERIES", few):
+        while position < index.settled:
+            page = index.among(queries, position, enough=150)
+            assert position < page.reach <= index.settled
+            taken += [(query, max(one.start, position), one.end) for one, query in page.ranges]
+            position = page.reach
+    return taken
 
 
 def joined(ranges: list[ByteRange]) -> list[ByteRange]:
@@ -256,6 +284,8 @@ def _compare_kept(index: ResultIndex, written: list[bytes], chance: random.Rando
         wanted = b"".join(line for at, one, line in lines if one == query and at >= position)
         with ResultFile(index.results) as file:
             assert b"".join(file.read(*one) for one in walk(index, query, position)) == wanted
+            several = walk_among(index, [query, "nobody"], position, few=0)
+            assert b"".join(file.read(start, end) for _, start, end in several) == wanted
         compared += wanted.count(b"\n")
         if first:
             with pytest.raises(TooOldError, match=f"before position {first} is no longer kept"):
