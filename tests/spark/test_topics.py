@@ -123,7 +123,7 @@ def test_a_broker_that_names_others_is_not_read_until_these_are_allowed(
     script.write_text(
         f"CREATE STREAM s (v BIGINT, ts BIGINT) TIMESTAMP BY ts USING kafka OPTIONS ({options});"
     )
-    stream = read_script(str(script)).streams["s"]
+    stream = read_script(str(script)).declarations.streams["s"]
     refused = f"a broker there names {kafka.servers} as another, which is not allowed"
     with pytest.raises(SeineError, match=refused) as error:
         check_source(spark, stream, SparkReading([stream], hosts=("localhost",)))

@@ -28,13 +28,18 @@ def announce(title: str) -> None:
 
 def apart(title: str, module: str, *arguments: object) -> BatchCost:
     """Run a side in a fresh process, so that sides cannot warm up or slow down one another."""
+    return BatchCost(**json.loads(printed_apart(title, module, *arguments)))
+
+
+def printed_apart(title: str, module: str, *arguments: object) -> str:
+    """The last line that a side prints in a fresh process."""
     announce(title)
     command = [sys.executable, "-m", module, *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         lines = done.stderr.strip().splitlines() or ["no reason given"]
         raise RunError(f"the side '{title}' failed: {lines[-1]}")
-    return BatchCost(**json.loads(done.stdout.splitlines()[-1]))
+    return done.stdout.splitlines()[-1]
 
 
 def together(title: str, module: str, *arguments: object) -> BatchCost:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 from seine.bench.harness.kafka_broker import BrokerProcess
-from seine.bench.harness.side import announce
+from seine.bench.harness.side import printed_apart
 from seine.bench.harness.table import Table
 from seine.bench.sides.latencies import LatencyFigures
 from seine.bench.workloads.topic_streams import STREAMS, create_topic
-from seine.errors import RunError
 
 _SEINE = "seine.bench.sides.on_following"
 _SPARK = "seine.bench.sides.on_topics_live"
@@ -40,12 +37,7 @@ def _side(
 ) -> LatencyFigures:
     """Run a side in a process of its own, on topics of its own."""
     prefix = "-".join(["live", module.rsplit(".", 1)[1], *map(str, (rate, *more))])
-    announce(f"latency, {rate:,} rows/s: {prefix}")
     for name in (*STREAMS, "out"):
         create_topic(broker.servers, f"{prefix}-{name}")
     words = [broker.servers, prefix, *map(str, (rate, seconds, warm, *more))]
-    done = subprocess.run([sys.executable, "-m", module, *words], capture_output=True, text=True, check=False)
-    if done.returncode:
-        lines = done.stderr.strip().splitlines() or ["no reason given"]
-        raise RunError(f"the side '{prefix}' failed: {lines[-1]}")
-    return LatencyFigures(**json.loads(done.stdout.splitlines()[-1]))
+    return LatencyFigures(**json.loads(printed_apart(f"latency, {rate:,} rows/s: {prefix}", module, *words)))

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 
 from seine.bench.harness.kafka_broker import BrokerProcess
 from seine.bench.harness.measure import BatchCost
-from seine.bench.harness.side import SEINE, apart
+from seine.bench.harness.side import SEINE, apart, printed_apart
 from seine.bench.harness.table import Table
+from seine.bench.sides.driver_cpu import PARTS
 from seine.bench.workloads.topic_streams import (
+    STREAMS,
     create_topic,
     from_files,
     from_topics,
@@ -20,6 +23,7 @@ from seine.bench.workloads.topic_streams import (
 
 _DRIVER = "seine.bench.sides.on_driver"
 _SPARK = "seine.bench.sides.on_topics"
+_FACTOR = 10
 
 
 def costs(broker: BrokerProcess, batches: int, rows: int) -> Table:
@@ -53,19 +57,22 @@ def _tabulated(measured: dict[str, BatchCost]) -> Table:
     return table
 
 
-def driver(broker: BrokerProcess, batches: int, rows: int) -> Table:
-    """CPU of the driver a micro-batch, with few rows in it and with ten times as many."""
-    table = Table("rows of a stream a batch", "driver CPU ms a batch", "beside the first")
-    first = 0.0
-    for factor in (1, 10):
-        with tempfile.TemporaryDirectory(prefix="seine-bench-") as folder:
-            prefix, many = f"driver{factor}", rows * factor
-            write_streams(folder, broker.servers, prefix, batches, many)
-            script = join_script(from_topics(broker.servers, prefix), window_of(many))
-            path = _write(folder, "topics.sql", script)
-            cost = apart(f"driver, {many:,} rows a batch", _DRIVER, path, many, batches // 2)
-        first = first or cost.cpu_per_batch
-        table.add(f"{many:,}", f"{cost.cpu_per_batch * 1000:.0f}", f"{cost.cpu_per_batch / first:.2f}x")
+def driver(broker: BrokerProcess, rounds: int, warm: int, rows: int) -> Table:
+    """CPU of the driver a micro-batch, with few rows in it and with ten times as many, in turn in one run."""
+    for name in STREAMS:
+        create_topic(broker.servers, f"driver-{name}")
+    with tempfile.TemporaryDirectory(prefix="seine-bench-") as folder:
+        script = join_script(from_topics(broker.servers, "driver"), window_of(rows))
+        path = _write(folder, "topics.sql", script)
+        words = (path, broker.servers, "driver", rows, _FACTOR, rounds, warm)
+        small, large = json.loads(printed_apart(f"driver, {rows:,} rows and more a batch", _DRIVER, *words))
+    table = Table(
+        "rows of a stream a batch", *(f"{part} ms" for part in PARTS), "together", "beside the first"
+    )
+    for many, costs in ((rows, small), (rows * _FACTOR, large)):
+        whole = sum(costs.values())
+        cells = (f"{costs[part] * 1000:.1f}" for part in PARTS)
+        table.add(f"{many:,}", *cells, f"{whole * 1000:.1f}", f"{whole / sum(small.values()):.2f}x")
     return table
 
 

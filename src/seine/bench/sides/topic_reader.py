@@ -49,7 +49,7 @@ def read(servers: str, topic: str, latencies: Latencies, fields: tuple[str, str]
     from confluent_kafka import Consumer
 
     ended = threading.Event()
-    threading.Thread(target=lambda: (sys.stdin.read(), ended.set()), daemon=True).start()
+    threading.Thread(target=_wait_for_end, args=(ended,), daemon=True).start()
     consumer = Consumer(
         {
             "bootstrap.servers": servers,
@@ -64,6 +64,11 @@ def read(servers: str, topic: str, latencies: Latencies, fields: tuple[str, str]
         messages = consumer.consume(_AT_ONCE, _WAIT_SECONDS)
         latencies.take([one.value() for one in messages if one.error() is None], *fields)
     consumer.close()
+
+
+def _wait_for_end(ended: threading.Event) -> None:
+    sys.stdin.read()
+    ended.set()
 
 
 if __name__ == "__main__":
