@@ -38,7 +38,7 @@ def run_side(arguments: list[str]) -> list[Costs]:
         parser.add_argument(name, type=int)
     given = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="seine-bench-") as folder:
-        rounds = _Rounds(given)
+        rounds = _FedRounds(given)
         options = Options(
             out=os.path.join(folder, "out.jsonl"),
             checkpoint=os.path.join(folder, "checkpoint"),
@@ -58,7 +58,7 @@ def run_side(arguments: list[str]) -> list[Costs]:
     return rounds.means()
 
 
-class _Rounds:
+class _FedRounds:
     """Feeds lots in turn, and takes what each costs."""
 
     def __init__(self, given: argparse.Namespace) -> None:

@@ -9,8 +9,8 @@ import tempfile
 import threading
 
 from seine.bench.sides.latencies import LatencyFigures, print_latencies
+from seine.bench.sides.result_reader import ResultReader
 from seine.bench.sides.topic_producer import WINDOW_SECONDS, start_producer
-from seine.bench.sides.topic_reader import TopicReader
 from seine.bench.workloads.topic_streams import from_topics, into_topic, join_script
 from seine.frontends.script.script_file import read_script
 from seine.run import Options, Run
@@ -41,7 +41,7 @@ def run_side(arguments: list[str]) -> LatencyFigures:
 def _follow(path: str, folder: str, given: argparse.Namespace, session: object) -> LatencyFigures:
     options = Options(out=os.devnull, checkpoint=os.path.join(folder, "state"), buckets=2, follow=True)
     run = Run(read_script(path), options)
-    reader = TopicReader(given.servers, f"{given.prefix}-out", given.warm, ("ls", "rs"))
+    reader = ResultReader(given.servers, f"{given.prefix}-out", given.warm, ("ls", "rs"))
     producer = start_producer(given.servers, given.prefix, given.rate, given.seconds)
 
     def end() -> None:

@@ -11,8 +11,8 @@ from seine.bench.sides.latencies import LatencyFigures, print_latencies
 from seine.bench.sides.on_following import SETTLE_SECONDS
 from seine.bench.sides.on_spark import default_session
 from seine.bench.sides.on_topics import joined_topics, to_topic
+from seine.bench.sides.result_reader import ResultReader
 from seine.bench.sides.topic_producer import WINDOW_SECONDS, start_producer
-from seine.bench.sides.topic_reader import TopicReader
 from seine.errors import RunError
 
 
@@ -27,7 +27,7 @@ def run_side(arguments: list[str]) -> LatencyFigures:
     spark = default_session()
     joined = joined_topics(spark, given.servers, given.prefix, WINDOW_SECONDS * 1_000_000)
     out = f"{given.prefix}-out"
-    reader = TopicReader(given.servers, out, given.warm, ("lsent", "rsent"))
+    reader = ResultReader(given.servers, out, given.warm, ("lsent", "rsent"))
     with tempfile.TemporaryDirectory(prefix="seine-bench-") as checkpoint:
         query = to_topic(joined, given.servers, out).option("checkpointLocation", checkpoint).start()
         producer = start_producer(given.servers, given.prefix, given.rate, given.seconds)

@@ -44,14 +44,14 @@ def scan_ranges(
     wanted[list(owners)] = True
     ranges: list[OwnRange] = []
     first, reach, left = nodes.first_after(position, last), position, enough
-    for begin, some in nodes.between(first, min(last, first + _MOST_NODES)):
-        ends, queries = some["end"].astype(np.int64), some["query"].astype(np.int64)
+    for begin, batch in nodes.between(first, min(last, first + _MOST_NODES)):
+        ends, queries = batch["end"].astype(np.int64), batch["query"].astype(np.int64)
         starts = np.concatenate([[begin], ends[:-1]])
-        own = np.flatnonzero(wanted[np.minimum(queries, len(wanted) - 1)] & (queries < len(wanted)))
-        sizes = np.cumsum(ends[own] - np.maximum(starts[own], position))
+        places = np.flatnonzero(wanted[np.minimum(queries, len(wanted) - 1)] & (queries < len(wanted)))
+        sizes = np.cumsum(ends[places] - np.maximum(starts[places], position))
         count = int(np.searchsorted(sizes, left)) + 1  # the one that has enough is the last
-        own = own[:count]
-        kept = zip(starts[own].tolist(), ends[own].tolist(), queries[own].tolist(), strict=True)
+        places = places[:count]
+        kept = zip(starts[places].tolist(), ends[places].tolist(), queries[places].tolist(), strict=True)
         ranges += [OwnRange(ByteRange(start, end), owners[query]) for start, end, query in kept]
         if count <= len(sizes):
             return SharedPage(ranges, ranges[-1].range.end)

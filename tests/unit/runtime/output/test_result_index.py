@@ -79,9 +79,9 @@ class Results:
                 ranges = walk_among(self.index, queries, position, few)
             assert [end for _, _, end in ranges] == sorted(end for _, _, end in ranges)
             for query in queries:
-                own = [ByteRange(start, end) for one, start, end in ranges if one == query]
+                of_query = [ByteRange(start, end) for one, start, end in ranges if one == query]
                 lines_of_it = [ByteRange(start, end) for end, start, one in wanted if one == query]
-                assert joined(own) == joined(lines_of_it)
+                assert joined(of_query) == joined(lines_of_it)
         return len(wanted)
 
 

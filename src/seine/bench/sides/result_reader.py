@@ -18,7 +18,7 @@ from seine.errors import RunError
 _AT_ONCE, _WAIT_SECONDS = 10_000, 0.01
 
 
-class TopicReader:
+class ResultReader:
     """The process: started before the first result, asked at the end."""
 
     def __init__(self, servers: str, topic: str, warm: float, fields: tuple[str, str]) -> None:
