@@ -26,7 +26,7 @@ def connector_admin(spark: SparkSession, stream: StreamDef, reading: SparkReadin
     admin = jvm.org.apache.kafka.clients.admin.AdminClient.create(properties)
     try:
         if reading.hosts is not None:
-            nodes = admin.describeCluster().nodes().get()
+            nodes = jvm.java.util.ArrayList(admin.describeCluster().nodes().get())
             refuse_foreign(reading.hosts, [(node.host(), node.port()) for node in nodes], "--source-host")
         yield admin
     finally:
