@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -32,6 +33,7 @@ _logger = logging.getLogger(__name__)
 
 _SPARK_ERRORS = (Py4JError, PySparkException, ConnectionError)  # what a call into the JVM raises
 _NOTHING_NEW = "Waiting for data to arrive"  # the status of a query whose last look found nothing
+_SECONDS_BETWEEN_LOOKS = 0.25  # at whether a query is alive
 _MOST_RESTARTS = 5  # in a row, without a micro-batch in between: more than a passing trouble
 
 
@@ -135,9 +137,15 @@ class _SparkHost:
                 refused.append(error)
                 raise
 
+        next_look = 0.0
+
         def watch() -> None:
+            nonlocal next_look
             if jvm_is_gone():
                 raise _Died(death_of(None))
+            if time.monotonic() < next_look:  # it is called often, and the JVM has other things to do
+                return
+            next_look = time.monotonic() + _SECONDS_BETWEEN_LOOKS
             if not query.isActive:
                 if refused and not self._run.driver.stopped:
                     raise refused[0]
