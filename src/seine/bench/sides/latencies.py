@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 import msgspec
@@ -23,15 +23,20 @@ class LatencyFigures:
 
 
 class Latencies:
-    """Takes results as JSON records; those whose later record was sent in the first seconds are left out."""
+    """Takes results as JSON records; a side warms up for some seconds, from its first result on.
+
+    What was sent before that, and while it started, is left out.
+    """
 
     def __init__(self, warm: float) -> None:
-        self._first = (time.time() + warm) * 1e6
+        self._warm, self._first = warm, 0.0
         self._taken: list[float] = []
 
-    def take(self, records: Iterable[bytes], left: str, right: str) -> None:
+    def take(self, records: Sequence[bytes], left: str, right: str) -> None:
         """Results that can be read now; `left` and `right` are the fields that say when they were sent."""
         now = time.time() * 1e6
+        if records and not self._first:
+            self._first = now + self._warm * 1e6
         for record in records:
             row = msgspec.json.decode(record)
             row = row.get("row", row)
