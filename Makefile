@@ -6,6 +6,7 @@
 # make soak        hours of a service that everything happens to, MINUTES=120; its report is docs/soak.md
 # make conformance the conformance kit beside the repository, plainly and in small batches
 # make console     build the console's page into the package; it needs Node, which users do not
+# make package     the wheel and the sdist, installed in fresh environments of Python 3.11, 3.12 and 3.13
 # make site        the documentation as a site, in build/site
 # make lock        resolve requirements.lock anew from pyproject.toml
 
@@ -21,7 +22,7 @@ MINUTES := 120
 CHAOS_BOUND := 180
 CHAOS = SEINE_SEEDS=$(SEED)-$$(($(SEED) + 1)) SEINE_CHAOS_SECONDS=$(CHAOS_SECONDS) SEINE_CHAOS_BOUND=$(CHAOS_BOUND)
 
-.PHONY: console site install demo test tests-on-spark tests-without-spark chaos kills soak conformance lint format bench lock clean
+.PHONY: console package site install demo test tests-on-spark tests-without-spark chaos kills soak conformance lint format bench lock clean
 .DELETE_ON_ERROR:
 
 install: $(STAMP)
@@ -54,7 +55,7 @@ tests-on-spark:
 	@$(WITH_JAVA) && export JAVA_HOME && $(BIN)/python -m pytest -m "($(SPARK)) and not small_batches and not slow" -p no:cacheprovider
 
 tests-without-spark:
-	@$(WITH_JAVA) && export JAVA_HOME && $(BIN)/python -m pytest -m "not ($(SPARK))"
+	@$(WITH_JAVA) && export JAVA_HOME && $(BIN)/python -m pytest -m "not ($(SPARK)) and not slow"
 
 chaos: install
 	@$(WITH_JAVA) && export JAVA_HOME && $(CHAOS) $(BIN)/python -m pytest -q -s tests/chaos
@@ -83,6 +84,9 @@ bench: install
 
 console:
 	cd console && npm ci --no-audit --no-fund && npm run --silent build
+
+package: install
+	@$(BIN)/python -m pytest -q -m slow tests/packaging
 
 site: $(STAMP)
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

@@ -11,6 +11,7 @@ from metrics_page import metrics_page
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
+from notebook_pages import notebook_page, notebook_pages
 from python_page import python_page
 from repository_pages import OUTSIDE, ROOT, link_within_site, listed_in_nav
 from settings_page import settings_page
@@ -39,6 +40,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         files.append(File.generated(config, page, abs_src_path=str(source)))
     for page, make in GENERATED.items():
         files.append(File.generated(config, page, content=make()))
+    for page, source in notebook_pages().items():
+        files.append(File.generated(config, page, content=notebook_page(source)))
     return files
 
 

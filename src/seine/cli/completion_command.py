@@ -6,8 +6,6 @@ import argparse
 from collections.abc import Callable
 from functools import partial
 
-import shtab
-
 _ABOUT = "Print the completion script of a shell; it is made from the commands and options that there are."
 _EXAMPLE = """\
 example:
@@ -33,5 +31,7 @@ def add_parser(
 
 
 def command(parser_of_all: Callable[[], argparse.ArgumentParser], arguments: argparse.Namespace) -> int:
+    import shtab
+
     print(shtab.complete(parser_of_all(), arguments.shell))
     return 0

@@ -9,24 +9,10 @@ import tempfile
 import traceback
 from contextlib import nullcontext
 
-from seine.cli import (
-    bench_command,
-    check_command,
-    completion_command,
-    demo_command,
-    drop_command,
-    explain_command,
-    init_command,
-    list_command,
-    optimum_command,
-    register_command,
-    run_command,
-    serve_command,
-    tail_command,
-    token_command,
-    top_command,
-    try_command,
-)
+from seine import __version__
+from seine.cli import completion_command
+from seine.cli.arrow_alone import let_arrow_pass_by_pandas
+from seine.cli.command_modules import command_module, modules_for
 from seine.cli.logging_setup import configured_logging
 from seine.cli.stop_signals import terminated_like_interrupted
 from seine.cli.udf_option import register_udf
@@ -46,10 +32,16 @@ together in one shared network in one Spark pipeline.
     seine serve  state/               run for ever, while queries come and go
 """
 
+_AT_ONCE = (["try"], ["check"], ["explain"])  # commands that should answer before one looks up
+
 
 def main(words: list[str] | None = None) -> int:
     """Exit status: 0 done, 1 refused or wrong input, 2 wrong usage, 3 failed while running."""
-    arguments = _parser().parse_args(words)
+    if words is None:
+        words = sys.argv[1:]
+        if words[:1] in _AT_ONCE and "--udf" not in words:  # a user's function may want pandas
+            let_arrow_pass_by_pandas()
+    arguments = _parser(words).parse_args(words)
     hosts = getattr(arguments, "hosts", False)
     try:
         with configured_logging(arguments), terminated_like_interrupted() if hosts else nullcontext():
@@ -91,29 +83,15 @@ def _failure(error: Exception) -> RunError:
     )
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(words: list[str] | None = None) -> argparse.ArgumentParser:
+    """A parser of these words; without any, one that knows all commands."""
     parser = argparse.ArgumentParser(
         prog="seine", description=_ABOUT, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument("--version", action="version", version=f"seine {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for module in (
-        demo_command,
-        init_command,
-        try_command,
-        run_command,
-        check_command,
-        explain_command,
-        optimum_command,
-        serve_command,
-        register_command,
-        drop_command,
-        list_command,
-        top_command,
-        tail_command,
-        token_command,
-        bench_command,
-    ):
-        module.add_parser(commands)
+    for name in modules_for(words or []):
+        command_module(name).add_parser(commands)
     completion_command.add_parser(commands, _parser)
     return parser
 

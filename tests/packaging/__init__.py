@@ -1,0 +1,1 @@
+"""The wheel and the sdist, built and installed as users do."""
