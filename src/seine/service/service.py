@@ -58,6 +58,7 @@ from seine.service.published_view import MOST_USERS, MissingError, ServiceView
 from seine.service.push_door import PushDoor
 from seine.service.query_history import pending_replays
 from seine.service.recent_batches import RecentBatches
+from seine.service.recent_rows import RecentRows
 from seine.service.registrar import Registrar
 from seine.service.restore import restore
 from seine.service.sink_answer import sink_answer
@@ -141,7 +142,7 @@ class Service:
         _remind(self.sink, view, self.deployment)
         self._sinks = self._open_sinks(folder, options) if options.reading else None
         self._figures, self._costs = FigureTaker(self.sink), CostMeter()
-        self.recent = RecentBatches(self.sink.totals)
+        self.recent, self.recent_rows = RecentBatches(self.sink.totals), RecentRows()
         self.publisher = Publisher(view, self._figures.take())
         retained = self._retained if options.retain is not None else None
         self._quota = options.quota
@@ -415,6 +416,7 @@ class Service:
         self.deployment.versions.discard_before(entry.network)
         self._pushes.settle(self.registrar.view.declared.streams.values(), entry.intake.streams)
         self.recent.note(entry, sink.totals, sink.last_work)
+        self.recent_rows.note(entry, self.registrar.view.declared.streams)
         self._figures.advance()
         self._costs.publish()
         self.publisher.publish_figures(self._figures.take())

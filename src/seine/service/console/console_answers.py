@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
@@ -127,6 +127,15 @@ class CheckAnswer(TypedDict):
     drops: Annotated[list[str], Field(description="queries that it would drop or replace")]
     declares: Annotated[list[str], Field(description="streams, relations and views that it would add")]
     stages: Annotated[int, Field(description="that the pipeline has")]
+
+
+class TrialAnswer(TypedDict):
+    """What queries say of the last rows of their streams; nothing is registered."""
+
+    rows: Annotated[dict[str, int], Field(description="of each stream, how many rows they were tried on")]
+    total: Annotated[int, Field(description="records that there are")]
+    records: Annotated[list[dict[str, Any]], Field(description="the first of them")]
+    failed: Annotated[dict[str, str], Field(description="queries that did too much, and why")]
 
 
 class StageColumn(TypedDict):

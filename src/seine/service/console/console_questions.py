@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from seine.frontends.script.parser import parse_script
-from seine.frontends.script.script import Script
+from seine.frontends.script.script import Declarations, Script
 from seine.network.network import Network
 from seine.service.access.principal import Principal
 from seine.service.console.batches_answer import batches_answer
@@ -17,9 +17,11 @@ from seine.service.console.console_answers import (
     QueryPage,
     SchemaAnswer,
     StoryAnswer,
+    TrialAnswer,
 )
 from seine.service.console.network_picture import DrawnNetwork, NetworkPictures, network_answer, node_answer
 from seine.service.console.query_page import QueryChoice, query_page
+from seine.service.console.query_trial import QueryTrials
 from seine.service.console.schema_answer import schema_answer
 from seine.service.console.script_check import check_script
 from seine.service.console.story_answer import story_answer
@@ -31,7 +33,7 @@ class ConsoleQuestions:
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        self._pictures = NetworkPictures()
+        self._pictures, self._trials = NetworkPictures(), QueryTrials()
 
     def query_page(self, choice: QueryChoice, offset: int, most: int) -> QueryPage:
         """Some of the queries, in an order."""
@@ -49,17 +51,32 @@ class ConsoleQuestions:
     def check(self, who: Principal, text: str, folder: str, replace: bool) -> CheckAnswer:
         """What a registration of a script for somebody would say; nothing is registered."""
         service, registrar = self._service, self._service.registrar
-        known, here = service.published.view.declared, os.path.join(service.folder.path, folder)
-
-        def parse() -> Script:
-            pushed, roots = service.folder.pushed, registrar.source_roots
-            return parse_script(
-                text, file="script", folder=here, known=known, replace=replace, pushed=pushed, within=roots
-            )
-
-        stages = service.deployment.settings.depth
+        known = service.published.view.declared
         return check_script(
-            parse, known, stages, registrar.preview, lambda script: registrar.refuse_script(script, who)
+            lambda: self._parsed(text, folder, replace, known),
+            known,
+            service.deployment.settings.depth,
+            registrar.preview,
+            lambda script: registrar.refuse_script(script, who),
+        )
+
+    def try_out(self, who: Principal, text: str, folder: str, replace: bool) -> TrialAnswer:
+        """What the queries of a script say of the last rows of their streams; nothing is registered."""
+        service, known = self._service, self._service.published.view.declared
+        script = self._parsed(text, folder, replace, known)
+        service.registrar.refuse_script(script, who)
+        return self._trials.answer(script, known, service.recent_rows.of)
+
+    def _parsed(self, text: str, folder: str, replace: bool, known: Declarations) -> Script:
+        service = self._service
+        return parse_script(
+            text,
+            file="script",
+            folder=os.path.join(service.folder.path, folder),
+            known=known,
+            replace=replace,
+            pushed=service.folder.pushed,
+            within=service.registrar.source_roots,
         )
 
     def schema(self) -> SchemaAnswer:

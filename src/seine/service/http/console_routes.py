@@ -18,6 +18,7 @@ from seine.service.console.console_answers import (
     QueryPage,
     SchemaAnswer,
     StoryAnswer,
+    TrialAnswer,
 )
 from seine.service.console.console_files import CONSOLE_PATHS, console_file
 from seine.service.console.query_page import QueryChoice, QueryOrder, QueryState
@@ -98,6 +99,18 @@ async def _check(calls: Calls, who: Asker, body: ScriptRequest) -> Response:
     console = calls.console
     checked = await calls.reads.run(lambda: console.check(who, body.script, body.folder, body.replace))
     return JsonAnswer(checked)
+
+
+@CONSOLE.post(
+    "/v1/try",
+    operation_id="try_out",
+    summary="What the queries of a script say of the last rows of their streams; nothing is registered",
+    response_model=TrialAnswer,
+)
+async def _try_out(calls: Calls, who: Asker, body: ScriptRequest) -> Response:
+    console = calls.console
+    tried = await calls.reads.run(lambda: console.try_out(who, body.script, body.folder, body.replace))
+    return JsonAnswer(tried)
 
 
 @CONSOLE.get(

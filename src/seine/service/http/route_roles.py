@@ -41,6 +41,7 @@ ROUTE_ROLES: Mapping[tuple[str, str], Role | None] = {
     ("GET", "/v1/network/{node}"): "read",
     ("GET", "/v1/batches"): "read",
     ("POST", "/v1/check"): "write",
+    ("POST", "/v1/try"): "write",
     ("POST", "/v1/scripts"): "write",
     ("DELETE", "/v1/queries/{name}"): "write",
     ("POST", "/v1/queries/{name}/pause"): "write",
