@@ -123,7 +123,7 @@ class Run:
         self.failures = RunFailures(self.deployment.failures)
         self.deployment.remove_cache()  # of a process that was killed
         streams = list(declarations.streams.values())
-        relations = self._relations(declarations, options)
+        self._followed = relations = self._relations(declarations, options)
 
         followed = any(relation.followed for relation in declarations.relations.values())
 
@@ -268,6 +268,7 @@ class Run:
 
     def close(self) -> None:
         self.driver.close()
+        self._followed.close()
         if self._sinks is not None:
             self._sinks.close()
         self.sink.close()

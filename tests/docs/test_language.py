@@ -16,7 +16,7 @@ from seine.algebra.memory_limit import SHEDDING_POLICIES
 from seine.cli.main import main
 from seine.errors import SeineError
 from seine.frontends.script.columns import TYPES
-from seine.frontends.script.from_source import BOUNDS, FORMATS, OPTIONS, SPARK_OPTIONS
+from seine.frontends.script.from_source import BOUNDS, FORMATS, OPTIONS, RELATION_OPTIONS, SPARK_OPTIONS
 from seine.frontends.script.parser import parse_script
 from tests.docs.pages import DOCS, blocks, check_generated, prose, quoted, read, rows
 
@@ -91,8 +91,7 @@ def test_source_options() -> None:
     by_format = {option for options in OPTIONS.values() for option in options}
     assert _documented("source option") == by_format | {
         "namespaces",
-        "table",
-        "follow",
+        *RELATION_OPTIONS,
         *BOUNDS,
         *SPARK_OPTIONS,
     }

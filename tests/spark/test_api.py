@@ -401,7 +401,9 @@ def test_queries_come_and_go_while_it_runs(spark: SparkSession, tmp_path: Path) 
     wait_until(lambda: running.status.entry >= done.entry - 1)
     feed(running, 5)
     running.stop()
-    running = engine().start(depth=1)
+    with pytest.raises(SeineError, match="no duration and no size"):
+        engine().start(keep="long")
+    running = engine().start(depth=1, keep="1TB")
     feed(running, 10)
     assert running.drop("later").dropped == ("later",)
     with pytest.raises(SeineError, match="there is no query later"):

@@ -13,7 +13,17 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from sqlalchemy import ColumnClause, Engine, column, create_engine, event, select, table
+from sqlalchemy import (
+    ColumnClause,
+    Connection,
+    Engine,
+    TableClause,
+    column,
+    create_engine,
+    event,
+    select,
+    table,
+)
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
@@ -29,21 +39,34 @@ _ROWS_PER_BATCH = 50_000
 
 def read_table(relation: RelationDef, layout: RecordLayout) -> Iterator[Parsed]:
     """All rows of a relation's table, batch by batch; an error if the table cannot be read."""
+    columns: list[ColumnClause[Any]] = [column(field.name) for field in relation.fields]
+    statement = select(*columns).select_from(table_of(relation, *columns)).order_by(*columns)
+    with connected(relation) as (connection, guard, where):
+        rows = connection.execution_options(yield_per=_ROWS_PER_BATCH).execute(statement)
+        first = 1
+        for partition in rows.partitions():
+            yield _parsed(where, layout, partition, first)
+            guard.heard()
+            first += len(partition)
+
+
+def table_of(relation: RelationDef, *columns: ColumnClause[Any]) -> TableClause:
+    """The table of a relation, with columns."""
+    assert relation.source is not None
+    schema, _, name = dict(relation.source.options)["table"].rpartition(".")
+    return table(name, *columns, schema=schema or None)
+
+
+@contextmanager
+def connected(relation: RelationDef) -> Iterator[tuple[Connection, SilenceGuard, str]]:
+    """A connection to a relation's database, what guards it, and the table's name for messages."""
     assert relation.source is not None
     address = _address(relation)
     where = _where(relation.source, address)
-    schema, _, name = dict(relation.source.options)["table"].rpartition(".")
-    columns: list[ColumnClause[Any]] = [column(field.name) for field in relation.fields]
-    statement = select(*columns).select_from(table(name, *columns, schema=schema or None)).order_by(*columns)
     guard = SilenceGuard()
     try:
         with _engine(address, guard) as engine, guard, engine.connect() as connection:
-            rows = connection.execution_options(yield_per=_ROWS_PER_BATCH).execute(statement)
-            first = 1
-            for partition in rows.partitions():
-                yield _parsed(where, layout, partition, first)
-                guard.heard()
-                first += len(partition)
+            yield connection, guard, where
     except ModuleNotFoundError as missing:
         message = f"the driver {missing.name} of a database is not installed"
         raise SeineError(message, hint="pip install 'seine-streams[postgres]'") from missing

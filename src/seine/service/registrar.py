@@ -213,6 +213,10 @@ class Registrar:
         """The folders in which files are read."""
         return self._sources.roots
 
+    def close(self) -> None:
+        """Look at relations no more."""
+        self._following.close()
+
     def look(self, read: Callable[[Network], Reading]) -> Reading:
         """What somebody reads of the live network; changes wait meanwhile, so it must not take long."""
         with self._one_at_a_time:

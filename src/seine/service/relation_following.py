@@ -31,6 +31,10 @@ class RelationFollowing:
         self._deployment = deployment
         self._watch = RelationWatch(notice)
 
+    def close(self) -> None:
+        """Look at them no more."""
+        self._watch.close()
+
     @staticmethod
     def followed(view: ServiceView, relations: RelationsInUse) -> dict[str, RelationDef]:
         """The relations to look at, by name."""

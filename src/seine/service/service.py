@@ -272,6 +272,7 @@ class Service:
         if self._sinks is not None:
             self._sinks.close()
         self.sink.close()
+        self.registrar.close()
         self.registrar.sample_files.save(self.registrar.samples, everything=True)
         self._catalog.close()
         self.deployment.remove_cache()

@@ -30,6 +30,7 @@ from seine.algebra.user_functions import UserFunction
 from seine.errors import Position, SeineError
 from seine.frontends.script.script import Declarations, Script
 from seine.intake.journal import file_name
+from seine.intake.retention_limit import RetentionLimit
 from seine.network.network import build_network
 from seine.network.show.explain import explain_text
 from seine.run import Options, Run
@@ -170,11 +171,13 @@ class Engine:
         dead_letter: str | None = None,
         available_now: bool = False,
         depth: int = 0,
+        keep: str | None = None,
     ) -> Running:
         """Start the pipeline; records go to the callback, as JSON Lines to a file, or to `results()`.
 
         Queries may be registered and dropped while it runs, by `running.register`. It has as many stages as
         the queries need that are there now, and at least `depth`, for those to come.
+        With `keep` results and dead letters are kept for a time, "7d", or up to a size, "10GB".
         Sinks get them besides, and the run ends when these have everything; `${NAME}` is in the environment.
         With `available_now`, what the DataFrames have now is processed and the run ends. After a
         crash a callback may get the records of one micro-batch again; the others never do.
@@ -194,6 +197,7 @@ class Engine:
             notice=_notice,
             live=True,
             depth=depth,
+            keep=None if keep is None else RetentionLimit.parse(keep),
         )
         run = Run(Script(self._declared.copy(), dict(self._positions)), options)
         self._started = True

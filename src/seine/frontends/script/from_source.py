@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import uuid
 from dataclasses import dataclass, field
 
@@ -28,6 +29,7 @@ from seine.frontends.text.names import suggest
 OPTIONS = {"JSON": (), "CSV": ("header", "delimiter"), "PARQUET": (), "XML": ("feed",), "AVRO": AVRO_OPTIONS}
 FORMATS = tuple(OPTIONS)
 SPARK_OPTIONS = ("clock", "start")  # of a stream that Spark reads
+RELATION_OPTIONS = ("follow", "table", "version", "notify")
 _NOT_PATHS = (
     "feed",
     "namespaces",
@@ -38,6 +40,7 @@ _NOT_PATHS = (
     *SPARK_OPTIONS,
 )  # though a column is called so
 _KAFKA_URL = "kafka://"
+_CHANNEL = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 BOUNDS = ("idle", "ahead")  # options of a stream: lengths of time
 
 
@@ -130,13 +133,31 @@ class SourceClauses:
             )
             raise cursor.error(message, hint, at=self.place)
         more = self._document_options(cursor, fields, relation)
-        self._refuse_unknown(cursor, [*more, *(["follow", "table"] if relation else BOUNDS)])
+        self._refuse_unknown(cursor, [*more, *(RELATION_OPTIONS if relation else BOUNDS)])
         if relation and source.is_database != ("table" in self.options):
             hint = "FROM 'postgresql://host/database' WITH (table = 'name')"
             raise cursor.error("a database and a table belong together", hint, at=cursor.token)
+        self._check_following(cursor, source)
         if self.format == "XML":
             self._check_paths(cursor, fields)
         return source
+
+    def _check_following(self, cursor: Cursor, source: Source) -> None:
+        """Refuse ways to learn of changes that a source does not have."""
+        given = [key for key in ("version", "notify") if key in self.options]
+        if not given:
+            return
+        place = self.places[given[-1]]
+        if not source.path.lower().startswith("postgresql") or self.options.get("follow") != "true":
+            hint = (
+                "FROM 'postgresql://host/database' WITH (table = 'name', follow = 'true', version = 'column')"
+            )
+            raise cursor.error(f"{given[-1]} is for a table of PostgreSQL that is followed", hint, at=place)
+        if len(given) > 1:
+            raise cursor.error("version and notify both tell of changes", "leave one out", at=place)
+        if not _CHANNEL.fullmatch(self.options[given[0]]):
+            message = f"{given[0]} is a name of letters, digits and underscores, 63 at most"
+            raise cursor.error(message, at=place)
 
     def _document_options(self, cursor: Cursor, fields: tuple[Field, ...], relation: bool) -> list[str]:
         """The options that columns of XML allow."""

@@ -50,3 +50,7 @@ class ChangingRelations:
             )
             self._versions.extend(self._network, change, self._streams, self._current, dead)
         return self._network.version
+
+    def close(self) -> None:
+        """Look at them no more."""
+        self._watch.close()

@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import stat
 import sys
+import time
+from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, BinaryIO, NamedTuple, Protocol
 
@@ -20,6 +24,7 @@ from seine.intake.retention_limit import RetentionLimit
 from seine.runtime.output.segmented_file import LogSegment, SegmentedFile, cannot_write
 
 _PIECE = 1 << 20
+_RESULTS = re.compile(r"[0-9]{12,}\.jsonl")  # the results of a micro-batch
 
 Deliver = Callable[[dict[str, Any]], None]
 
@@ -57,12 +62,16 @@ class FolderFiles:
     """One file for each micro-batch that has text, whole or not there; its length is the number of batches.
 
     A batch that is repeated has the same name and the same text, so a file that is there stays
-    as it is and whoever follows the folder sees each record once.
+    as it is and whoever follows the folder sees each record once. Beyond a limit the oldest files go, never
+    the newest; one that went is not written again, for it is older than the batch that is repeated.
     """
 
-    def __init__(self, path: str, length: int) -> None:
+    def __init__(self, path: str, length: int, limit: RetentionLimit | None = None) -> None:
         self._path = path
         self._length = length
+        self._limit = limit
+        self._kept: deque[_KeptFile] | None = None  # the oldest first; not listed yet
+        self._kept_bytes = 0
         self._hidden = os.path.join(path, ".next")
         try:
             os.makedirs(path, exist_ok=True)
@@ -80,7 +89,23 @@ class FolderFiles:
         if self._file.tell():
             self._publish(os.path.join(self._path, f"{self._length:012d}.jsonl"))
         self._length += 1
+        if self._limit is not None:
+            self._remove_past(self._limit)
         return self._length
+
+    def _remove_past(self, limit: RetentionLimit) -> None:
+        if self._kept is None:
+            self._kept = deque(_kept_files(self._path))
+            self._kept_bytes = sum(file.size for file in self._kept)
+        kept, now = self._kept, time.time()
+        while len(kept) > 1 and (
+            (limit.seconds is not None and kept[0].written < now - limit.seconds)
+            or (limit.bytes is not None and self._kept_bytes > limit.bytes)
+        ):
+            oldest = kept.popleft()
+            self._kept_bytes -= oldest.size
+            with suppress(FileNotFoundError):
+                os.unlink(oldest.path)
 
     def close(self) -> None:
         self._file.close()
@@ -91,7 +116,29 @@ class FolderFiles:
         self._file.close()
         if not os.path.exists(name):
             os.rename(self._hidden, name)
+            if self._kept is not None:
+                self._kept.append(_KeptFile.of(name))
+                self._kept_bytes += self._kept[-1].size
         self._file = open(self._hidden, "wb")  # noqa: SIM115 - close() closes it
+
+
+class _KeptFile(NamedTuple):
+    """A file of a folder of results: when it was written, and how long it is."""
+
+    path: str
+    written: float
+    size: int
+
+    @staticmethod
+    def of(path: str) -> _KeptFile:
+        status = os.stat(path)
+        return _KeptFile(path, status.st_mtime, status.st_size)
+
+
+def _kept_files(folder: str) -> list[_KeptFile]:
+    """The files of a folder of results, by the numbers of their batches."""
+    names = sorted(name for name in os.listdir(folder) if _RESULTS.fullmatch(name))
+    return [_KeptFile.of(os.path.join(folder, name)) for name in names]
 
 
 class Stream:
@@ -153,7 +200,7 @@ def open_outlet(out: str | Folder | Deliver | None, kept: KeptLog) -> Outlet:
     if out is None:
         return Stream(sys.stdout.buffer)
     if isinstance(out, Folder):
-        return FolderFiles(out.path, kept.length)
+        return FolderFiles(out.path, kept.length, kept.limit)
     return open_path(out, kept) if isinstance(out, str) else Callback(out)
 
 

@@ -13,6 +13,7 @@ import pytest
 from seine.errors import SeineError
 from seine.graph.state_place import StatePlace
 from seine.intake.journal import Draft, Entry
+from seine.intake.retention_limit import RetentionLimit
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.output.outlets import Folder
 from seine.runtime.output.sink import Sink
@@ -300,6 +301,33 @@ def test_a_folder_gets_a_file_a_batch_and_none_twice(tmp_path: Path) -> None:
         "000000000000.jsonl",
         "000000000002.jsonl",
     ]
+
+
+def test_a_folder_keeps_the_newest_files(tmp_path: Path) -> None:
+    """Those within the limit, and the last one however large; also of a run that goes on."""
+    made, folder = deployment(tmp_path / "d"), tmp_path / "results"
+    size = len(lines_of("q", [1, 2]))
+    for limit, number in ((RetentionLimit(bytes=2 * size), 6), (RetentionLimit(bytes=1), 1)):
+        for _ in range(number):
+            sink = Sink(made, Folder(str(folder)), None, {}, keep=limit)
+            for batch in ([1, 2], [3, 4]):
+                entry = entry_of(made)
+                sink.commit(entry, [report(made, entry, {"q": batch})])
+            sink.close()
+        kept = [path.name for path in sorted(folder.glob("*.jsonl"))]
+        assert kept == (
+            ["000000000010.jsonl", "000000000011.jsonl"] if number > 1 else ["000000000013.jsonl"]
+        )
+    assert folder_values(folder) == [3, 4]
+    os.utime(folder / "000000000013.jsonl", (0, 0))
+    (folder / "notes.jsonl").touch()
+    for _ in range(2):
+        sink = Sink(made, Folder(str(folder)), None, {}, keep=RetentionLimit(seconds=86_400))
+        entry = entry_of(made)
+        sink.commit(entry, [report(made, entry, {"q": [5]})])
+        sink.close()
+    kept = [path.name for path in sorted(folder.glob("*.jsonl"))]
+    assert kept == ["000000000014.jsonl", "000000000015.jsonl", "notes.jsonl"]
 
 
 def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
