@@ -44,10 +44,10 @@ class Stage:
         (folder / "s.jsonl").touch()
         self.serve()
 
-    def serve(self) -> None:
+    def serve(self, *more: str) -> None:
         words = ["serve", str(self.state), "--master", "local[2]", "--depth", "1", "--buckets", "2"]
         words += ["--source-root", str(self.state.parent), "--sink-root", str(self.state.parent)]
-        words += ["--budget-candidates", "100000"]
+        words += ["--budget-candidates", "100000", *more]
         (self.state / "service.json").unlink(missing_ok=True)
         self.process = start(*words, log=self.folder / "serve.log")
         self.wait(lambda: (self.state / "service.json").exists())
@@ -60,11 +60,11 @@ class Stage:
             assert time.monotonic() < deadline, (self.folder / "serve.log").read_text()
             time.sleep(0.1)
 
-    def feed(self, count: int) -> None:
-        """Some lines more."""
+    def feed(self, count: int, **columns: int) -> None:
+        """Some lines more, perhaps with more columns."""
         first = len(self.lines)
         fresh = [
-            json.dumps({"k": i * 7 % 5, "v": i * 31 % 97, "ts": i // 2}) + "\n"
+            json.dumps({"k": i * 7 % 5, "v": i * 31 % 97, "ts": i // 2, **columns}) + "\n"
             for i in range(first, first + count)
         ]
         self.lines += fresh
@@ -193,13 +193,28 @@ def test_a_service_that_has_nothing_to_do_goes_on(stage: Stage) -> None:
     deeper = pipeline / "spark-000000000000"
     stage.wait((deeper / "commits" / "0").exists)
     kill(stage.process)
-    stage.serve()
+    stage.serve("--keep", "100KB")
     stage.feed(60)
     stage.settle()
     assert (deeper / "offsets" / "1").exists(), "the first batch of the deeper pipeline had no entry"
     assert stage.records("chain") == stage.expected("chain", stage.lines) != []
+    alter_and_overflow(stage)
     stage.process.terminate()
     assert stage.process.wait(60) == 0
+
+
+def alter_and_overflow(stage: Stage) -> None:
+    """A column more while it runs, and results beyond what is kept: the oldest go, those of the last stay."""
+    stage.register("wide", "ALTER STREAM s ADD COLUMN c INT;\nCREATE QUERY wide AS SELECT v, c FROM s;\n")
+    for count, columns in ((300, {}), (20, {"c": 7})):
+        stage.feed(count, **columns)
+        stage.settle()
+    lines = stage.seine("tail", "wide", "--no-follow").splitlines()
+    rows = [json.loads(line)["row"] for line in lines]
+    fed = [json.loads(line) for line in stage.lines[-20:]]
+    assert sorted((row["v"], row["c"]) for row in rows[-20:]) == sorted((line["v"], 7) for line in fed)
+    assert all(row.get("c") is None for row in rows[:-20])
+    assert 20 <= len(rows) < 320
 
 
 def test_a_service_starts_its_pipeline_again_by_itself(stage: Stage) -> None:

@@ -2,6 +2,7 @@
 
     script       OPTIONS (kafka.ssl.key.password '${KEY_PASSWORD}', ...)
     options file KEY_PASSWORD = correct horse
+                 KEY < client.key             the text of that file, beside this one
 
 Values are looked up in the driver when a source or a sink is opened. They are in no definition, catalog,
 journal or log: `hide` takes them out of texts that others wrote, such as Spark's errors.
@@ -17,8 +18,17 @@ from seine.algebra.definitions import SparkReader, StreamDef
 from seine.errors import SeineError
 
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
-_LINE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*)")
+_LINE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\s*(=|<)\s*(.*)")
 _LEAST_HIDDEN = 4  # characters: a shorter value would stand in many texts by chance
+
+
+def _text_of(path: str, what: str) -> str:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8"
+        raise SeineError(f"cannot read {what}: {reason}") from None
 
 
 class OptionSecrets:
@@ -31,23 +41,21 @@ class OptionSecrets:
 
     @staticmethod
     def read(path: str | None, *, environment: bool = True) -> OptionSecrets:
-        """Those of an options file: a line `NAME = value` each, and lines that begin with `#`."""
+        """Those of an options file: lines `NAME = value`, `NAME < file`, and such that begin with `#`."""
         if path is None:
             return OptionSecrets(environment=environment)
-        try:
-            with open(path, encoding="utf-8") as file:
-                lines = file.read().splitlines()
-        except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8"
-            raise SeineError(f"cannot read the options file '{path}': {reason}") from None
         named = {}
-        for number, line in enumerate(lines, 1):
+        for number, line in enumerate(_text_of(path, f"the options file '{path}'").splitlines(), 1):
             if not line.strip() or line.lstrip().startswith("#"):
                 continue
             match = _LINE.fullmatch(line.strip())
             if match is None:  # its text may be a secret
                 raise SeineError(f"line {number} of the options file '{path}' is not NAME = value")
-            named[match[1]] = match[2]
+            value = match[3]
+            if match[2] == "<":
+                file = os.path.join(os.path.dirname(path), value)  # not told: it may be a secret
+                value = _text_of(file, f"the file that line {number} of '{path}' names")
+            named[match[1]] = value
         return OptionSecrets(named, environment=environment)
 
     def resolved(self, stream: str, reader: SparkReader) -> dict[str, str]:

@@ -30,10 +30,14 @@ RECORDS = {
 COLUMNS = ("parquet", "orc", "avro", "delta", "iceberg", "rate", "rate-micro-batch")
 STARTS = ("earliest", "latest")
 _SECRET = re.compile(
-    r"password|passwd|secret|authorization|token|credential|jaas|private.?key|access.?key|account.?key", re.I
+    r"password|passwd|secret|authorization|token|credential|jaas|private.?key|access.?key|account.?key"
+    r"|keystore\.key$|key\.pem$",
+    re.I,
 )
 _REFERENCE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}")
-_LITERAL_PASSWORD = re.compile(r"(?:password|secret)\s*=\s*[\"']?(?!\$\{)[^\s\"';]", re.I)
+_LITERAL_PASSWORD = re.compile(
+    r"(?:password|secret)\s*=\s*[\"']?(?!\$\{)[^\s\"';]|-BEGIN [A-Z ]*PRIVATE KEY-", re.I
+)
 HIDE = "write '${NAME}', and give NAME in the file of --options-file or in the environment"
 _REFUSED = {
     "socket": "what came from a socket cannot be read again after a failure",
