@@ -2,7 +2,7 @@
 
     script       OPTIONS (kafka.ssl.key.password '${KEY_PASSWORD}', ...)
     options file KEY_PASSWORD = correct horse
-                 KEY < client.key             the text of that file, beside this one
+                 KEY < client.key             the text of that file, beside this one, without a last line end
 
 Values are looked up in the driver when a source or a sink is opened. They are in no definition, catalog,
 journal or log: `hide` takes them out of texts that others wrote, such as Spark's errors.
@@ -54,7 +54,7 @@ class OptionSecrets:
             value = match[3]
             if match[2] == "<":
                 file = os.path.join(os.path.dirname(path), value)  # not told: it may be a secret
-                value = _text_of(file, f"the file that line {number} of '{path}' names")
+                value = _text_of(file, f"the file that line {number} of '{path}' names").rstrip("\r\n")
             named[match[1]] = value
         return OptionSecrets(named, environment=environment)
 

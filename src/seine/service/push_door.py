@@ -19,6 +19,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from threading import Lock
 
@@ -56,6 +57,8 @@ class _PushedFolder:
     next: int = 0
     waiting: dict[str, int] = field(default_factory=dict)  # sizes of files, by name
     keys: dict[str, tuple[str, int]] = field(default_factory=dict)  # digest and lines, by the hash of a key
+    logged: int = 0  # lines of the log of keys
+    unsynced: bool = False  # whether a name may be lost yet when the power fails
 
     @staticmethod
     def read(path: str) -> _PushedFolder:
@@ -64,11 +67,11 @@ class _PushedFolder:
         os.makedirs(folder.aside, exist_ok=True)
         log = os.path.join(path, _LOG)
         if os.path.exists(log):
+            _end_line(log)
             with open(log, encoding="utf-8") as file:
-                lines = [line for line in file if line.endswith("\n")]
+                lines = file.readlines()
             folder.keys = {key: (digest, count) for key, digest, count in map(json.loads, lines)}
-            if len(lines) > 2 * _MOST_KEYS:
-                folder._rewrite_log(log)
+            folder.logged = len(lines)
         for name in sorted(os.listdir(path)):
             if name.startswith("."):
                 os.remove(os.path.join(path, name))
@@ -90,10 +93,14 @@ class _PushedFolder:
         if match[2] != "none":
             self.keys[match[2]] = match[3], int(match[4])
 
-    def _rewrite_log(self, log: str) -> None:
-        kept = list(self.keys.items())[-_MOST_KEYS:]
-        self.keys = dict(kept)
-        write_whole(log, "".join(_log_line(key, *of) for key, of in kept).encode())
+    def _shorten_log(self) -> None:
+        """Forget the oldest keys, and write the others anew when the log has twice as many."""
+        while len(self.keys) > _MOST_KEYS:
+            del self.keys[next(iter(self.keys))]
+        if self.logged > 2 * _MOST_KEYS:
+            text = "".join(_log_line(key, *of) for key, of in self.keys.items())
+            write_whole(os.path.join(self.path, _LOG), text.encode())
+            self.logged = len(self.keys)
 
     def take(self, body: bytes, key: str | None) -> Push:
         """Keep a request; when this returns it is durable."""
@@ -104,37 +111,49 @@ class _PushedFolder:
             if known != digest:
                 hint = "an Idempotency-Key is for one request and its retries"
                 raise TakenError("this Idempotency-Key came with other records", hint=hint)
+            self._sync_names()
             return Push(count, repeated=True)
         if len(self.waiting) >= _MOST_WAITING_FILES or sum(self.waiting.values()) >= _MOST_WAITING_BYTES:
             raise BehindError("intake is behind: what was sent before is not read yet", hint="try again")
         name = f"{self.next:012d}-{hashed}-{digest}-{lines}.jsonl"
-        temporary = os.path.join(self.path, f".{name}")
-        with open(temporary, "wb") as file:
-            file.write(body)
-            file.flush()
-            os.fsync(file.fileno())
-        os.rename(temporary, os.path.join(self.path, name))
-        sync_to_disk(self.path)
-        self.next += 1
-        self._know(name, len(body))
+        self._publish(name, body)
+        self._sync_names()
         return Push(lines)
+
+    def _publish(self, name: str, body: bytes) -> None:
+        """Let a file appear whole. From then on it is read and known, whatever fails behind it."""
+        temporary = os.path.join(self.path, f".{name}")
+        try:
+            with open(temporary, "wb") as file:
+                file.write(body)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError:
+            with suppress(OSError):
+                os.remove(temporary)  # a full disk is not filled with what nobody reads
+            raise
+        os.rename(temporary, os.path.join(self.path, name))
+        self.next, self.unsynced = self.next + 1, True
+        self._know(name, len(body))
+
+    def _sync_names(self) -> None:
+        if self.unsynced:
+            sync_to_disk(self.path)
+            self.unsynced = False
 
     def put_aside(self, names: Iterable[str]) -> None:
         """Take files that were read out of the way, once their keys are in the log."""
         gone = [match for name in names if (match := _NAME.fullmatch(name)) is not None]
-        log = os.path.join(self.path, _LOG)
-        with open(log, "ab") as file:
-            _end_line(log, file.tell())
-            for match in gone:
-                if match[2] != "none":
-                    file.write(_log_line(match[2], match[3], int(match[4])).encode())
+        keyed = [_log_line(match[2], match[3], int(match[4])) for match in gone if match[2] != "none"]
+        with open(os.path.join(self.path, _LOG), "ab") as file:
+            file.write("".join(keyed).encode())
             file.flush()
             os.fsync(file.fileno())
+        self.logged += len(keyed)
         for match in gone:
             os.rename(os.path.join(self.path, match[0]), os.path.join(self.aside, match[0]))
             self.waiting.pop(match[0], None)
-        while len(self.keys) > _MOST_KEYS:
-            del self.keys[next(iter(self.keys))]
+        self._shorten_log()
 
     def remove_unnamed(self, position: Mapping[str, FileCursor]) -> None:
         """Remove what was put aside, but for the files that a position names."""
@@ -147,11 +166,11 @@ def _log_line(key: str, digest: str, count: int) -> str:
     return json.dumps([key, digest, count]) + "\n"
 
 
-def _end_line(path: str, size: int) -> None:
+def _end_line(path: str) -> None:
     """Cut off a line that a crash left half written."""
     with open(path, "rb+") as file:
         text = file.read()
-        if size and not text.endswith(b"\n"):
+        if not text.endswith(b"\n"):
             file.truncate(text.rfind(b"\n") + 1)
 
 

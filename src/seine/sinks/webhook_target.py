@@ -58,7 +58,11 @@ class WebhookTarget(SinkTarget):
                 guard.watch(connection.sock.fileno())
                 connection.request("POST", path, body, self._headers(body, key))
                 return connection.getresponse().status
-        except (OSError, HTTPException, ValueError) as error:
+        except ValueError:  # which repeats the header, and that may be a secret
+            raise SeineError(
+                "the request cannot be made: a header has a line end or another letter"
+            ) from None
+        except (OSError, HTTPException) as error:
             raise SeineError(f"the webhook cannot be reached: {error or type(error).__name__}") from None
         finally:
             connection.close()

@@ -87,6 +87,57 @@ def test_no_file_goes_while_a_position_names_it(rig: HttpRig, monkeypatch: pytes
     assert values(rig) == [1, 2, 3]
 
 
+def test_a_name_that_could_not_be_made_durable_counts_once(
+    rig: HttpRig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever sends it again is answered when it is, and intake may have read it by then."""
+    door, stream = rig.service._pushes, rig.service.registrar.view.declared.streams["p"]
+    body = json.dumps({"a": 1, "ts": 1}).encode()
+    with monkeypatch.context() as patch:
+        patch.setattr("seine.service.push_door.sync_to_disk", _fail)
+        for _ in range(2):
+            with pytest.raises(OSError, match="no disk"):
+                door.push(stream, body, "k")
+    assert values(rig) == [1]
+    assert door.push(stream, body, "k").repeated
+    assert values(rig) == [1]
+
+
+def _fail(path: str) -> None:
+    raise OSError("no disk")
+
+
+def test_a_request_that_finds_no_room_leaves_nothing(rig: HttpRig, monkeypatch: pytest.MonkeyPatch) -> None:
+    door, stream = rig.service._pushes, rig.service.registrar.view.declared.streams["p"]
+    with monkeypatch.context() as patch:
+        patch.setattr("seine.service.push_door.os.fsync", _fail)
+        with pytest.raises(OSError, match="no disk"):
+            door.push(stream, b'{"a": 1, "ts": 1}', "k")
+    assert [*(rig.folder / "state" / "pushed").glob("*/.0*")] == []
+    assert not door.push(stream, b'{"a": 1, "ts": 1}', "k").repeated
+    assert values(rig) == [1]
+
+
+def test_the_log_of_keys_does_not_grow_for_ever(rig: HttpRig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("seine.service.push_door._MOST_KEYS", 4)
+    longest = 0
+    for value in range(30):
+        push(rig, value, Idempotency_Key=f"k{value}")
+        assert values(rig)[-1] == value
+        (log,) = (rig.folder / "state" / "pushed").glob("*/_keys.jsonl")
+        longest = max(longest, len(log.read_text().splitlines()))
+    assert 4 < longest <= 9
+    with log.open("a") as file:
+        file.write('["half')  # a crash
+    reopen(rig)
+    for value in range(27, 30):
+        assert push(rig, value, Idempotency_Key=f"k{value}")[1]["repeated"]
+    assert push(rig, 30, Idempotency_Key="k30")[0] == 200
+    assert values(rig) == [*range(31)]
+    reopen(rig)
+    assert push(rig, 30, Idempotency_Key="k30")[1]["repeated"]
+
+
 def test_bad_lines_are_dead_letters_and_the_rest_counts(rig: HttpRig) -> None:
     assert push(rig, 1, "x", 2)[0] == 200
     assert values(rig) == [1, 2]

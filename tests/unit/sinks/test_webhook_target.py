@@ -81,7 +81,7 @@ def hook() -> Iterator[Hook]:
 @pytest.fixture
 def rig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Rig]:
     monkeypatch.setattr(sink_thread, "_FIRST_SECONDS", 0.01)
-    yield from rig_of_two_streams(tmp_path, {"HOOK_WORD": SECRET})
+    yield from rig_of_two_streams(tmp_path, {"HOOK_WORD": SECRET, "TWO_LINES": "battery\nstaple"})
 
 
 def _sink(hook: Hook, options: str = "") -> str:
@@ -114,6 +114,17 @@ def test_a_failure_is_tried_again_with_the_same_key(hook: Hook, rig: Rig) -> Non
     assert [key for key, _, _ in hook.calls[:4]] == [hook.calls[0][0]] * 4 != [hook.calls[4][0]] * 4
     assert [json.loads(line)["row"]["a"] for line in hook.accepted()] == [2, 3, 4]
     assert {one["Authorization"] for one in hook.headers} == {f"Bearer {SECRET}"}
+
+
+def test_a_secret_that_no_header_takes_is_not_repeated(hook: Hook, rig: Rig) -> None:
+    rig.register(QUERY + _sink(hook, ", authorization = '${TWO_LINES}'"))
+    rig.feed(2)
+    rig.run()
+    wait_for(lambda: rig.service.sinks()[0]["since"] is not None)
+    told = json.dumps(rig.service.sinks())
+    assert "a header has a line end" in told
+    assert "battery" not in told and "staple" not in told
+    assert hook.calls == []
 
 
 def test_what_is_not_taken_becomes_dead_letters_and_the_rest_goes_on(
