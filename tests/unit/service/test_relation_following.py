@@ -199,7 +199,7 @@ class _FollowedTable:
             for statement in statements:
                 connection.execute(text(statement))
 
-    def found(self) -> set[tuple[int, int]]:
+    def matches(self) -> set[tuple[int, int]]:
         """What the tuples of the next instant find."""
         self.ts += 1
         with (self.folder / "r.jsonl").open("a") as file:
@@ -209,8 +209,8 @@ class _FollowedTable:
 
     def awaits(self, wanted: set[tuple[int, int]]) -> None:
         deadline = time.monotonic() + _MOST_SECONDS
-        while (found := self.found()) != wanted:
-            assert time.monotonic() < deadline, found
+        while (matches := self.matches()) != wanted:
+            assert time.monotonic() < deadline, matches
             time.sleep(0.02)
 
     def crash(self) -> None:

@@ -121,9 +121,9 @@ def test_a_secret_that_no_header_takes_is_not_repeated(hook: Hook, rig: Rig) -> 
     rig.feed(2)
     rig.run()
     wait_for(lambda: rig.service.sinks()[0]["since"] is not None)
-    told = json.dumps(rig.service.sinks())
-    assert "a header has a line end" in told
-    assert "battery" not in told and "staple" not in told
+    answers = json.dumps(rig.service.sinks())
+    assert "a header has a line end" in answers
+    assert "battery" not in answers and "staple" not in answers
     assert hook.calls == []
 
 
