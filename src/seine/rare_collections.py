@@ -23,17 +23,21 @@ _tasks = 0  # since memory was looked at
 def rare_collections(wanted: bool = True) -> Iterator[None]:
     """Let garbage be looked for among the young, and hardly ever among objects that all stay.
 
-    What was made meanwhile is set aside in the end, so that no later collection looks through it.
+    What was made meanwhile is set aside in the end, so that no later collection looks through it. Each object
+    of it was looked at once, while it was young: what has grown is looked through when the next are made.
     """
+    if not wanted:
+        yield
+        return
+    set_aside()
     usual = gc.get_threshold()
-    if wanted:
-        gc.set_threshold(*_THRESHOLDS)
+    gc.set_threshold(*_THRESHOLDS)
     try:
         yield
     finally:
         gc.set_threshold(*usual)
-    if wanted:
-        set_aside()
+    gc.collect(0)
+    gc.freeze()
 
 
 def set_aside() -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from seine.algebra.expressions import Column, Expression, Literal
 from seine.algebra.types import DOUBLE, Type
@@ -74,14 +75,24 @@ class KeyClasses:
 
 def key_classes(conditions: Sequence[Expression], sums: Iterable[LinearEquality]) -> KeyClasses:
     """The classes of columns by the plain equalities, the linear ones, and the constants of conditions."""
+    fixed = [*filter(None, map(fixed_column, conditions))]
+    return classes_by([*filter(None, map(plain_pair, conditions))], sums, fixed)
+
+
+def classes_by(
+    pairs: Iterable[tuple[Column, Column]],
+    sums: Iterable[LinearEquality],
+    fixed: Sequence[tuple[Column, Literal]],
+) -> KeyClasses:
+    """The classes of columns by plainly equal pairs, linear equalities, and columns that constants fix."""
     classes = KeyClasses()
-    for left, right in filter(None, map(plain_pair, conditions)):
+    for left, right in pairs:
         classes.unite(left, right)
     for equality in sums:
         pair = shifted_pair(equality)
         if pair is not None:
             classes.unite(*pair, number_of(equality.constant), equality.type)
-    _unite_constants(classes, conditions)
+    _unite_constants(classes, fixed)
     return classes
 
 
@@ -103,20 +114,19 @@ def shifted_pair(equality: LinearEquality) -> tuple[Column, Column] | None:
     return None
 
 
-def _unite_constants(classes: KeyClasses, conditions: Sequence[Expression]) -> None:
+def _unite_constants(classes: KeyClasses, fixed: Sequence[tuple[Column, Literal]]) -> None:
     """Columns that are the same constant are equal."""
     holders: dict[Literal, Column] = {}
-    for column, constant in filter(None, map(_constant, conditions)):
+    for column, constant in fixed:
         first = holders.setdefault(constant, column)
         if first != column:
             classes.unite(first, column)
-    for column in holders.values():
-        classes.fix(column)
-    for column, _ in filter(None, map(_constant, conditions)):
+    for column, _ in fixed:
         classes.fix(column)
 
 
-def _constant(condition: Expression) -> tuple[Column, Literal] | None:
+@lru_cache(maxsize=1 << 14)
+def fixed_column(condition: Expression) -> tuple[Column, Literal] | None:
     """The column that a condition fixes, and to what; zeros of doubles are equal and not the same."""
     if len(condition.columns) != 1:
         return None

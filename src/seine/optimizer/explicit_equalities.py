@@ -66,9 +66,19 @@ def _met(pair: Conditions) -> list[tuple[Expression, Conditions]]:
     follows from them.
     """
     forms = [canonicalise(condition) for condition in pair]
+    if _are_apart([clause for form in forms for clause in form.clauses]):
+        return []
     clauses = conjoin(form.clauses for form in forms)
     plain = _with_equalities(_equal_halves(clauses), conjoin(form.guards for form in forms))
     return [(part, () if place else plain) for place, part in enumerate(pair)] if plain else []
+
+
+def _are_apart(clauses: Sequence[Clause]) -> bool:
+    """Whether clauses are bounds of terms, and none is bounded by the same constant from either side."""
+    bounds = [clause[0] for clause in clauses if len(clause) == 1 and clause[0].op in ("le", "ge")]
+    lowest = {(atom.term, atom.constant) for atom in bounds if atom.op == "ge"}
+    highest = {(atom.term, atom.constant) for atom in bounds if atom.op == "le"}
+    return len(bounds) == len(clauses) and not lowest & highest
 
 
 def _with_equalities(clauses: PredicateSet, guards: PredicateSet) -> Conditions:

@@ -313,9 +313,9 @@ class Registrar:
         """
         reads, feeds = RelationReads(), OpenedFeeds(self._open_feed)
         seen: tuple[ServiceView, Edit] | None = None
-        with closing(feeds):
+        with closing(feeds), rare_collections(large):
             while True:
-                with self._one_at_a_time, rare_collections(large):
+                with self._one_at_a_time:
                     view = self.view
                     edit = seen[1] if seen is not None and seen[0] is view else edit_now()
                     refuse_forbidden(edit, view, by)

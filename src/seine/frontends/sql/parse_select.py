@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from sqlglot import exp
 
@@ -16,8 +16,16 @@ from seine.frontends.sql.written_names import leftmost_select, with_written_name
 from seine.frontends.text.source_text import ScriptText
 
 
+TreeReader = Callable[[ScriptText, int, int], exp.Expr]  # the syntax tree of the query between two offsets
+
+
 def parse_select(
-    source: ScriptText, start: int, end: int, tables: Mapping[str, Table], where: WhereBinder | None = None
+    source: ScriptText,
+    start: int,
+    end: int,
+    tables: Mapping[str, Table],
+    where: WhereBinder | None = None,
+    read: TreeReader = syntax_tree,
 ) -> Plan:
     """The plan of the query between two offsets of a script; `where`, if given, binds WHERE conditions.
 
@@ -30,7 +38,7 @@ def parse_select(
     """
     context = Context(source, start, tables, where)
     try:
-        tree = syntax_tree(source, start, end)
+        tree = read(source, start, end)
         query = analyse(tree, context)
         refuse_large(query, 0, context, tree)
         plan = query.plan() if isinstance(query, Projection) else query

@@ -46,12 +46,15 @@ from seine.frontends.sql.context import Context, Table
 from seine.frontends.sql.cut_conditions import cut_conditions
 from seine.frontends.sql.parse_select import parse_select
 from seine.frontends.sql.scope import FromBlock, FromItem, NamedExpression
+from seine.frontends.sql.skeleton_trees import SkeletonTrees
 from seine.frontends.text.lexer import Token
 from seine.frontends.text.source_text import ScriptText
 
 _MAX_CACHED = 1 << 16  # entries of each cache
 _MAX_CONDITION_NODES = 100  # so that none is nested too deeply either
 _MAX_CONDITIONS = 500  # of one query
+_MAX_SKELETONS = 1 << 13  # whose templates are kept
+_FEW_SKELETONS = 32  # while there are no more, most conditions are new, and a template does not pay at once
 
 BoundConjuncts = tuple[Expression, ...] | None  # conjuncts; None: left to `parse_select`
 
@@ -110,6 +113,7 @@ class PlanTemplates:
         self._seen_once: dict[str, None] = {}
         self._scopes: dict[Hashable, _Scope] = {}
         self._templates = ConditionTemplates()
+        self._trees = SkeletonTrees()
 
     def plan(self, source: ScriptText, tokens: Sequence[Token], start: int, end: int) -> Plan | None:
         """The plan of the query between two offsets; None if it cannot be assembled from templates."""
@@ -128,13 +132,12 @@ class PlanTemplates:
         return _filled(template.plan, given)
 
     def _template_of(self, text: str) -> _PlanTemplate | None:
-        """The template of a skeleton, made when it is met for the second time; None if there is none."""
+        """The template of a skeleton; None if there is none, or for the first few that are met once."""
         if text not in self._by_skeleton:
-            if text not in self._seen_once:
-                _evict_if_full(self._seen_once)
+            if len(self._seen_once) < _FEW_SKELETONS and text not in self._seen_once:
                 self._seen_once[text] = None
                 return None
-            _evict_if_full(self._by_skeleton)
+            _evict_if_full(self._by_skeleton, _MAX_SKELETONS)
             self._by_skeleton[text] = self._template(text)
         return self._by_skeleton[text]
 
@@ -147,7 +150,7 @@ class PlanTemplates:
             return Call(name, columns, BOOLEAN)
 
         try:
-            plan = parse_select(ScriptText(text, ""), 0, len(text), self.tables, where)
+            plan = parse_select(ScriptText(text, ""), 0, len(text), self.tables, where, self._trees.tree)
         except (SeineError, _ComputedColumnVisible):
             return None
         columns = {part.name: part.args for part in _slots_of(plan)}
@@ -237,6 +240,6 @@ def _filled(plan: Plan, given: Mapping[str, list[Expression]]) -> Plan:
     return plan
 
 
-def _evict_if_full(known: dict[Any, Any]) -> None:
-    if len(known) >= _MAX_CACHED:
+def _evict_if_full(known: dict[Any, Any], most: int = _MAX_CACHED) -> None:
+    if len(known) >= most:
         known.clear()

@@ -18,7 +18,8 @@ from seine.errors import SeineError
 from seine.graph.node import Node
 from seine.network.joins.chosen_schemes import fewest_schemes
 from seine.network.joins.heard_joins import HeardJoins
-from seine.network.joins.join_keys import ItemRows, JoinKeys
+from seine.network.joins.join_keys import ItemRows
+from seine.network.joins.key_search import JoinKeys
 from seine.network.joins.join_placing import JoinPlacer
 from seine.network.joins.join_sharing import JoinOrderSearch, JoinStep, Order
 from seine.network.joins.join_trees import TreePlan, tree_plan

@@ -9,7 +9,7 @@ from seine.algebra.definitions import StreamDef
 from seine.algebra.plan import Lookup, Query
 from seine.graph.node import Node
 from seine.network.joins.heard_joins import HeardScheme, open_generation
-from seine.network.joins.join_keys import JoinKeys
+from seine.network.joins.key_search import JoinKeys
 from seine.network.joins.join_punctuations import (
     Punctuating,
     claim_punctuations,

@@ -17,7 +17,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from seine.algebra.expressions import Expression, Renumbering
-from seine.network.joins.join_keys import NO_KEYS, BlockKeys, ItemRows, JoinKeys, keys_of
+from seine.network.joins.join_keys import BlockKeys, ItemRows
+from seine.network.joins.key_search import NO_KEYS, JoinKeys, keys_of
 from seine.network.site.node_memo import NodeMemo
 from seine.operators.join.join_node import JoinNode, join_family
 from seine.operators.join.lookup_node import lookup_signature
@@ -302,13 +303,15 @@ class JoinOrderSearch:
 
     def _step(self, spot: int | None, items: tuple[int, ...], item: int) -> JoinStep:
         """The join of an item with these, whose rows are at a spot if it exists."""
-        keys = self._keys(items, item)
         right = self._bases[item].node
-        if spot is None:
+        if spot is not None and right is not None:
+            existing = self._standing_join(spot, right, items, item)
+            if existing is not None:
+                return existing
+        keys = self._keys(items, item)
+        if spot is None or right is not None:
             return JoinStep(item, keys, None)
-        if right is None:
-            return JoinStep(item, keys, self._standing_lookup(spot, self._bases[item].relation, keys))
-        return self._standing_join(spot, right, items, item) or JoinStep(item, keys, None)
+        return JoinStep(item, keys, self._standing_lookup(spot, self._bases[item].relation, keys))
 
     def _standing_join(self, spot: int, right: int, items: tuple[int, ...], item: int) -> JoinStep | None:
         """The existing join of these with an item that has most of the keys, and no others; of several such

@@ -15,7 +15,8 @@ from seine.algebra.definitions import StreamDef
 from seine.algebra.expressions import Column
 from seine.algebra.monotone import monotone_in
 from seine.algebra.plan import Lookup, Plan, Scan
-from seine.network.joins.join_keys import ItemRows, JoinKeys
+from seine.network.joins.join_keys import ItemRows
+from seine.network.joins.key_search import JoinKeys
 from seine.operators.join.final_time import FinalTime
 from seine.optimizer.block import Block
 from seine.safety.states.final_groups import BlockOf, KeyScheme, rising_columns, row_schemes

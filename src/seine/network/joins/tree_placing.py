@@ -18,7 +18,8 @@ from itertools import count
 from seine.algebra.expressions import Column, Expression, columns_of, shift_columns
 from seine.algebra.types import BIGINT
 from seine.graph.node import Node, Port
-from seine.network.joins.join_keys import ItemRows, JoinKeys
+from seine.network.joins.join_keys import ItemRows
+from seine.network.joins.key_search import JoinKeys
 from seine.network.joins.join_placing import JoinPlacer
 from seine.network.joins.join_punctuations import (
     Punctuating,
