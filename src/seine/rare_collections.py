@@ -24,12 +24,14 @@ def rare_collections(wanted: bool = True) -> Iterator[None]:
     """Let garbage be looked for among the young, and hardly ever among objects that all stay.
 
     What was made meanwhile is set aside in the end, so that no later collection looks through it. Each object
-    of it was looked at once, while it was young: what has grown is looked through when the next are made.
+    of it was looked at once, while it was young; it is looked through before more are made.
     """
+    global _blocks_kept
     if not wanted:
         yield
         return
-    set_aside()
+    if _blocks_kept:
+        set_aside()
     usual = gc.get_threshold()
     gc.set_threshold(*_THRESHOLDS)
     try:
@@ -38,6 +40,7 @@ def rare_collections(wanted: bool = True) -> Iterator[None]:
         gc.set_threshold(*usual)
     gc.collect(0)
     gc.freeze()
+    _blocks_kept = _blocks_kept or sys.getallocatedblocks()
 
 
 def set_aside() -> None:

@@ -57,3 +57,21 @@ def test_thresholds_are_as_before_afterwards() -> None:
     with rare_collections.rare_collections():
         assert gc.get_threshold() != before
     assert gc.get_threshold() == before
+
+
+def test_garbage_of_what_is_made_in_bulk_goes_with_it() -> None:
+    with rare_collections.rare_collections():
+        Ring()
+        assert Ring.freed == 0
+    assert Ring.freed == 1
+
+
+def test_what_a_bulk_has_left_is_looked_through_before_the_next() -> None:
+    with rare_collections.rare_collections():
+        ring = Ring()
+    del ring
+    gc.collect()
+    assert Ring.freed == 0
+    rare_collections._blocks_kept = 1
+    with rare_collections.rare_collections():
+        assert Ring.freed == 1

@@ -226,8 +226,8 @@ class Renumbering:
         return renumbered
 
 
-_MAX_CACHED_EXPRESSIONS = 1 << 13
-renumbering = lru_cache(maxsize=64)(Renumbering)  # one for each table of positions
+_MAX_CACHED_EXPRESSIONS = 1 << 12
+renumbering = lru_cache(maxsize=1 << 8)(Renumbering)  # one for each table of positions
 
 
 def renumber(expression: Expression, positions: tuple[int, ...]) -> Expression:

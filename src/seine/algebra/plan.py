@@ -403,8 +403,16 @@ def walk(plan: Plan) -> Iterator[Plan]:
 
 def tables_of(query: Query) -> frozenset[str]:
     """The names of the streams and relations that a query reads."""
+    known = query.__dict__  # frozen, but this follows from the fields
+    if "_tables" not in known:
+        known["_tables"] = _tables_of(query.plan)
+    tables: frozenset[str] = known["_tables"]
+    return tables
+
+
+def _tables_of(plan: Plan) -> frozenset[str]:
     names = set()
-    for node in walk(query.plan):
+    for node in walk(plan):
         if isinstance(node, Scan):
             names.add(node.stream.name)
         elif isinstance(node, Lookup):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from operator import is_
 
 from seine.algebra.document_plan import with_document_inputs
 from seine.algebra.expressions import Column, Expression, walk
@@ -26,7 +27,7 @@ from seine.algebra.rank_plan import Rank
 
 def with_inputs(plan: Plan, inputs: tuple[Plan, ...]) -> Plan:
     """An operator with its inputs replaced."""
-    if all(new is old for new, old in zip(inputs, plan.inputs, strict=True)):
+    if all(map(is_, inputs, plan.inputs)):
         return plan
     match plan:
         case PartnerLookup() | Select() | Project() | Aggregate() | Distinct() | Rank() | Over():
@@ -43,7 +44,10 @@ def with_inputs(plan: Plan, inputs: tuple[Plan, ...]) -> Plan:
 
 def rebuild(plan: Plan, change: Callable[[Plan], Plan]) -> Plan:
     """Rebuild bottom-up, passing every operator through `change`."""
-    return change(with_inputs(plan, tuple(rebuild(child, change) for child in plan.inputs)))
+    inputs = plan.inputs
+    if not inputs:
+        return change(plan)
+    return change(with_inputs(plan, tuple([rebuild(child, change) for child in inputs])))
 
 
 def identity(plan: Plan) -> list[Expression]:

@@ -15,7 +15,6 @@ from seine.frontends.sql.syntax_tree import syntax_tree
 from seine.frontends.sql.written_names import leftmost_select, with_written_names
 from seine.frontends.text.source_text import ScriptText
 
-
 TreeReader = Callable[[ScriptText, int, int], exp.Expr]  # the syntax tree of the query between two offsets
 
 

@@ -19,10 +19,10 @@ from seine.graph.node import Node
 from seine.network.joins.chosen_schemes import fewest_schemes
 from seine.network.joins.heard_joins import HeardJoins
 from seine.network.joins.join_keys import ItemRows
-from seine.network.joins.key_search import JoinKeys
 from seine.network.joins.join_placing import JoinPlacer
 from seine.network.joins.join_sharing import JoinOrderSearch, JoinStep, Order
 from seine.network.joins.join_trees import TreePlan, tree_plan
+from seine.network.joins.key_search import JoinKeys
 from seine.network.joins.multi_joins import MultiPlan, multi_plan, nested_aliases, streams_at_once
 from seine.network.joins.multi_placing import place_streams_at_once
 from seine.network.joins.prefilters import Prefilters

@@ -22,6 +22,9 @@ from seine.network.joins.key_search import (
     KeySearch,
     Pair,
     key_search,
+    offsets_of,
+    places_of,
+    side_by_side,
 )
 from seine.optimizer.block import Block
 from seine.optimizer.equal_keys import fixed_column, plain_pair
@@ -44,20 +47,21 @@ class BlockKeys:
 
     def __init__(self, block: Block, bases: Sequence[ItemRows]) -> None:
         self._block = block
-        self._bases = bases
+        self._widths = tuple([base.width for base in bases])
+        self._columns = tuple([base.columns for base in bases])
 
     @cached_property
     def places(self) -> list[tuple[int, int]]:
         """For each position of the block, its item and the position in that item's row."""
-        return self._search.places
+        return places_of(self._columns)
 
     def offsets(self, items: Sequence[int]) -> dict[int, int]:
         """Where each item's row begins when their rows stand side by side in this order."""
-        return self._search.offsets(items)
+        return offsets_of(self._widths, items)
 
     def moving(self, offsets: dict[int, int]) -> Renumbering:
         """How expressions over the block become those over rows side by side."""
-        return self._search.moving(offsets)
+        return side_by_side(self._columns, offsets)
 
     def of(self, items: tuple[int, ...], item: int) -> JoinKeys:
         """The keys of the join of an item with these."""
@@ -121,8 +125,8 @@ class BlockKeys:
         constants = filter(None, map(fixed_column, conditions)) if self._is_closed else ()
         return key_search(
             KeyConditions(
-                tuple([base.width for base in self._bases]),
-                tuple([base.columns for base in self._bases]),
+                self._widths,
+                self._columns,
                 self._is_closed,
                 tuple(sorted({_in_place(pair) for pair in self._plain.values()}, key=_places)),
                 tuple([equality for equality, _ in self._sums]),

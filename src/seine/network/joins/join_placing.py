@@ -9,7 +9,6 @@ from seine.algebra.definitions import StreamDef
 from seine.algebra.plan import Lookup, Query
 from seine.graph.node import Node
 from seine.network.joins.heard_joins import HeardScheme, open_generation
-from seine.network.joins.key_search import JoinKeys
 from seine.network.joins.join_punctuations import (
     Punctuating,
     claim_punctuations,
@@ -18,6 +17,7 @@ from seine.network.joins.join_punctuations import (
     punctuations_of,
 )
 from seine.network.joins.join_sharing import JoinStep
+from seine.network.joins.key_search import JoinKeys
 from seine.network.joins.prefilters import Prefilters
 from seine.network.joins.rising_rows import NO_FACTS, SideFacts
 from seine.network.joins.stream_placing import streams_of

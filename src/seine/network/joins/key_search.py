@@ -89,32 +89,13 @@ class KeySearch:
 
     def __init__(self, conditions: KeyConditions) -> None:
         self._conditions = conditions
-        self._renumberings: dict[tuple[tuple[int, int], ...], Renumbering] = {}
         self._known: dict[tuple[tuple[int, ...], tuple[int, ...]], dict[Pair, KeyMeaning]] = {}
         self._chosen: dict[tuple[tuple[int, ...], tuple[int, ...]], JoinKeys] = {}
 
     @cached_property
     def places(self) -> list[tuple[int, int]]:
         """For each position of the block, its item and the position in that item's row."""
-        every = enumerate(self._conditions.columns)
-        return [(item, column) for item, columns in every for column in columns]
-
-    def offsets(self, items: Sequence[int]) -> dict[int, int]:
-        """Where each item's row begins when their rows stand side by side in this order."""
-        offsets, width = {}, 0
-        for item in items:
-            offsets[item] = width
-            width += self._conditions.widths[item]
-        return offsets
-
-    def moving(self, offsets: dict[int, int]) -> Renumbering:
-        """How expressions over the block become those over rows side by side."""
-        key = tuple(offsets.items())
-        known = self._renumberings.get(key)
-        if known is None:
-            known = renumbering(_side_by_side(self._conditions.columns, key))
-            self._renumberings[key] = known
-        return known
+        return places_of(self._conditions.columns)
 
     def between(self, items: tuple[int, ...], others: tuple[int, ...]) -> JoinKeys:
         """The keys of the join of items with others: one of equal columns, fixed ones for want of others."""
@@ -167,8 +148,9 @@ class KeySearch:
         return equalities
 
     def _pairs(self, items: tuple[int, ...], others: tuple[int, ...]) -> dict[Pair, KeyMeaning]:
-        offsets, ours = self.offsets(items), self.offsets(others)
-        theirs_moved, ours_moved = self.moving(offsets), self.moving(ours)
+        widths = self._conditions.widths
+        offsets, ours = offsets_of(widths, items), offsets_of(widths, others)
+        theirs_moved, ours_moved = self._moving(offsets), self._moving(ours)
         pairs: dict[Pair, KeyMeaning] = {}
         for one in (one for item in others for one in self._equalities.get(item, ())):
             if one.their_items <= offsets.keys() and one.our_items <= ours.keys():
@@ -180,6 +162,9 @@ class KeySearch:
         for class_ in self._classes:
             pairs.update(self._class_pairs(class_, offsets, ours))
         return pairs
+
+    def _moving(self, offsets: dict[int, int]) -> Renumbering:
+        return side_by_side(self._conditions.columns, offsets)
 
     def _reads(self, equality: LinearEquality) -> list[set[int]]:
         return equality.reads(lambda index: self.places[index][0])
@@ -199,7 +184,7 @@ class KeySearch:
     ) -> Iterator[tuple[Pair, KeyMeaning]]:
         """The keys by two columns of a class, one of the items before and one of the others."""
         columns = [Column(index, one.type) for index in one.offsets]
-        theirs_moved, ours_moved = self.moving(offsets), self.moving(others)
+        theirs_moved, ours_moved = self._moving(offsets), self._moving(others)
         for ours in (column for column in columns if self.places[column.index][0] in others):
             for theirs in (column for column in columns if self.places[column.index][0] in offsets):
                 equality = one.difference(theirs, ours)
@@ -214,6 +199,29 @@ class KeySearch:
 def key_search(conditions: KeyConditions) -> KeySearch:
     """The search by these conditions."""
     return KeySearch(conditions)
+
+
+def places_of(columns: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
+    """For each position of a block whose items have these columns, its item and the place in its row."""
+    return [(item, column) for item, places in enumerate(columns) for column in places]
+
+
+def offsets_of(widths: Sequence[int], items: Sequence[int]) -> dict[int, int]:
+    """Where each item's row begins when rows of these widths stand side by side in this order.
+
+    >>> offsets_of([3, 5], [1, 0])
+    {1: 0, 0: 5}
+    """
+    offsets, width = {}, 0
+    for item in items:
+        offsets[item] = width
+        width += widths[item]
+    return offsets
+
+
+def side_by_side(columns: tuple[tuple[int, ...], ...], offsets: dict[int, int]) -> Renumbering:
+    """How expressions over items, which have these columns, become those over rows side by side."""
+    return renumbering(_side_by_side(columns, tuple(offsets.items())))
 
 
 def keys_of(pairs: Sequence[Pair], meanings: dict[Pair, KeyMeaning]) -> JoinKeys:

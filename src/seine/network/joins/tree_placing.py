@@ -19,7 +19,6 @@ from seine.algebra.expressions import Column, Expression, columns_of, shift_colu
 from seine.algebra.types import BIGINT
 from seine.graph.node import Node, Port
 from seine.network.joins.join_keys import ItemRows
-from seine.network.joins.key_search import JoinKeys
 from seine.network.joins.join_placing import JoinPlacer
 from seine.network.joins.join_punctuations import (
     Punctuating,
@@ -29,6 +28,7 @@ from seine.network.joins.join_punctuations import (
 )
 from seine.network.joins.join_sharing import JoinOrderSearch
 from seine.network.joins.join_trees import JoinTreeRows, TreePlan, leaves
+from seine.network.joins.key_search import JoinKeys
 from seine.network.joins.multi_joins import parts_plan
 from seine.network.joins.multi_placing import place_multi_join
 from seine.network.joins.prefilters import Prefilters

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
-from seine.algebra.expressions import Call, Expression, columns_of, shift_columns
+from seine.algebra.expressions import Call, Expression, shift_columns
 from seine.optimizer.canonical.atoms import (
     NEVER,
     Atom,
@@ -173,9 +173,9 @@ def _unabsorbed(clauses: list[Clause]) -> list[Clause]:
     """The clauses that no other one implies."""
     if len(clauses) > _MAX_COMPARED_PAIRWISE:
         return list(dict.fromkeys(clauses))
-    kept: list[tuple[Clause, set[int]]] = []
+    kept: list[tuple[Clause, frozenset[int]]] = []
     for clause in sorted(clauses, key=len):
-        columns = {column for atom in clause for column in columns_of(atom.term)}
+        columns = clause[0].term.columns.union(*[atom.term.columns for atom in clause[1:]])
         if not any(columns & theirs and clause_implies(other, clause) for other, theirs in kept):
             kept = [(o, theirs) for o, theirs in kept if not (columns & theirs and clause_implies(clause, o))]
             kept.append((clause, columns))

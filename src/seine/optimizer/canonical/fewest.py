@@ -51,16 +51,17 @@ def fewest(conditions: PredicateSet, known: PredicateSet = ()) -> PredicateSet |
     closed = _closed(conditions, known)
     if (NEVER,) in closed:
         return None
+    contradictory = follows((*closed, *known), ((NEVER,),))
     kept = [*closed]
     for clause in closed:
         rest = (*(other for other in kept if other is not clause), *known)
-        if _may_follow(rest, clause) and follows(rest, (clause,)):
+        if (contradictory or _may_follow(rest, clause)) and follows(rest, (clause,)):
             kept.remove(clause)
     return tuple(kept)
 
 
 def _may_follow(conditions: PredicateSet, clause: Clause) -> bool:
-    """Whether conditions read all columns of an atom; of others they say nothing, so that it cannot follow."""
+    """Whether conditions read all columns of an atom; what reads others follows from contradictions alone."""
     read = {column for other in conditions for atom in other for column in atom.term.columns}
     return any(read.issuperset(atom.term.columns) for atom in clause)
 

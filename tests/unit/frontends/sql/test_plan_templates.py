@@ -6,6 +6,7 @@ from random import Random
 
 from seine.algebra.plan import Plan
 from seine.errors import ScriptError
+from seine.frontends.sql.condition_templates import ConditionTemplates
 from seine.frontends.sql.context import Table
 from seine.frontends.sql.parse_select import parse_select
 from seine.frontends.sql.plan_templates import PlanTemplates
@@ -200,3 +201,19 @@ def test_what_was_learned_of_a_table_goes_with_it() -> None:
     parsed = parse(text).declarations.queries
     fresh = parse(stream.format("v") + queries.format(2)).declarations.queries
     assert parsed == fresh and len(parsed) == 3
+
+
+def test_of_many_skeletons_even_those_are_assembled_that_are_met_once() -> None:
+    tables = dict(parse(TABLES).declarations.tables)
+    having = "SELECT a, COUNT(*) AS n FROM s WHERE a > {} AND k GROUP BY a HAVING COUNT(*) > {}"
+    limits = (*range(40), 9223372036854775807, 9223372036854775808, 1.5, 1.25)
+    texts = [having.format(i, limit) for i, limit in enumerate(limits)]
+    texts += [f"SELECT a, c FROM s WHERE k GROUP BY {one}, {other}" for one, other in ("12", "21", "13")]
+    assert _agree(texts, tables) > 5
+
+
+def test_names_of_tables_are_no_part_of_the_shape_of_a_condition() -> None:
+    templates = ConditionTemplates()
+    given = ("a.x > b.y * 2", "b.x > a.y * 3", "r1.x > r10.y * 4", "r1.x > r1.y * 5", "date.x > b.y * 6")
+    trees = [condition.tree.sql() for one in given if (condition := templates.condition(one)) is not None]
+    assert trees == list(given)

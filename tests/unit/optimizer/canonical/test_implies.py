@@ -12,6 +12,7 @@ import pytest
 from seine.algebra.expressions import Column, Expression
 from seine.algebra.functions import literal, resolve_call
 from seine.algebra.types import DATE, DOUBLE, INT, STRING
+from seine.optimizer.canonical import implies as implication
 from seine.optimizer.canonical.atoms import PredicateSet
 from seine.optimizer.canonical.canonicalise import canonicalise, conjoin
 from seine.optimizer.canonical.implies import clause_implies, implies
@@ -153,3 +154,18 @@ def test_claims(stronger: PredicateSet, weaker: PredicateSet, follows: bool) -> 
     assert implies(stronger, weaker) is follows
     if len(stronger) == len(weaker) == 1:
         assert clause_implies(stronger[0], weaker[0]) is follows
+
+
+@seeds(8)
+def test_what_is_seen_at_once_is_so(seed: int) -> None:
+    rng = random.Random(seed)
+    few = rng.sample(COLUMNS, 3)
+    forms = [canonicalise(near(rng, few)).clauses for _ in range(40)]
+    forms += [condition("is_not_null", X), condition("is_null", Y), condition("eq", X, Y)]
+    clauses = [clause for form in forms for clause in form]
+    at_once = 0
+    for one, other in permutations(clauses, 2):
+        if not implication._may_imply(one, other):
+            at_once += 1
+            assert not implication._clause_implies(one, other), (one, other)
+    assert at_once > 50
