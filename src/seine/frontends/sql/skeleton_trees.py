@@ -56,10 +56,10 @@ class SkeletonTrees:
         tree = syntax_tree(source, start, end)
         if len(self._known) >= _MAX_TREES:
             self._known.clear()
-        own = tree.copy()
-        literals = [one for one in own.find_all(exp.Literal) if "start" in one.meta and not one.is_string]
+        kept = tree.copy()
+        literals = [one for one in kept.find_all(exp.Literal) if "start" in one.meta and not one.is_string]
         literals.sort(key=lambda one: int(one.meta["start"]))
         parsed = [(one.meta["start"], one.this) for one in literals]
         written = [(number.start(), number.group()) for number in numbers]
-        self._known[shape] = (own, literals) if parsed == written else None
+        self._known[shape] = (kept, literals) if parsed == written else None
         return tree
