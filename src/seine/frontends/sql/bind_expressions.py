@@ -275,6 +275,9 @@ def _refusal(node: exp.Expr) -> tuple[str, str]:
         return f"{node.key} is refused: {group.reason}", group.hint
     if isinstance(node, exp.Func):
         return f"{node.key} is not supported", "results depend on event times alone, and types are scalar"
+    if isinstance(node, exp.Any | exp.All):
+        hint = "compare with (SELECT MAX(x) ...) or MIN, which is NULL where there are no rows"
+        return f"{node.key.upper()} of a sub-query is not supported here", hint
     return f"this expression ({node.key}) is not supported", "docs/language.md#select lists what is"
 
 

@@ -35,6 +35,20 @@ _JOINS = {
     ("", "INNER"),
     ("", "CROSS"),
 }
+_PLAIN_ITEMS = "write a comma or JOIN ... ON"
+_OTHER_ITEMS: tuple[tuple[type[exp.Expr], str], ...] = (
+    (exp.Values, "declare a RELATION of these rows and join it"),
+    (
+        exp.Lateral,
+        "for the first rows of each key write QUALIFY ROW_NUMBER() OVER (PARTITION BY ... ORDER BY ...) <= n;"
+        " for one value (SELECT MAX(x) FROM t WHERE t.k = s.k)",
+    ),
+    (
+        exp.Subquery,
+        "write RIGHT and FULL JOIN in parentheses as a sub-query: (SELECT ... FROM b FULL JOIN c ON ...)",
+    ),
+    (exp.Unnest, "a row gives one row: split(text, ' ')[0] and get_json_object(text, '$.a') give one value"),
+)
 _TABLE_ARGS = {"this", "alias", "db", "catalog", "joins"}
 
 
@@ -53,8 +67,9 @@ def read_from(select: exp.Select, context: Context, analyse: Analyse) -> FromBlo
 
 def _add_join(join: exp.Join, block: FromBlock, context: Context, analyse: Analyse) -> None:
     side, kind = (join.args.get("side") or "").upper(), (join.args.get("kind") or "").upper()
-    if join.args.get("method") or (side, kind) not in _JOINS:
-        words = " ".join(filter(None, (join.args.get("method"), side, kind)))
+    method = (join.args.get("method") or "").upper()
+    if method not in ("", "NATURAL") or (side, kind) not in _JOINS:
+        words = " ".join(filter(None, (method, side, kind)))
         raise context.error(join, f"{words} JOIN is not supported", f"name the columns: {_plainly(side)}")
     if side or kind in ("SEMI", "ANTI"):
         _add_partner_join(join, side, kind, block, context, analyse)
@@ -62,8 +77,7 @@ def _add_join(join: exp.Join, block: FromBlock, context: Context, analyse: Analy
     _add(join.this, block, context, analyse)
     for nested in join.this.args.get("joins") or ():
         _add_join(nested, block, context, analyse)
-    if join.args.get("using"):
-        _use(join.args["using"], block, context)
+    _use(_shared_columns(join, block, context), block, context)
     if join.args.get("on") is not None:
         block.conjuncts.append(ExpressionBinder(context, block, "ON").condition(join.args["on"], "ON"))
 
@@ -92,8 +106,8 @@ def _add_partner_join(
         if keeps_left:
             with_plain_columns(right, join, context)
     both = combined(block, right)
-    if join.args.get("using"):
-        _use(join.args["using"], both, context)
+    shared = _shared_columns(join, both, context)
+    _use(shared, both, context)
     if join.args.get("on") is not None:
         both.conjuncts.append(ExpressionBinder(context, both, "ON").condition(join.args["on"], "ON"))
     parts = [part for condition in both.conjuncts for part in conjuncts(condition)]
@@ -102,8 +116,7 @@ def _add_partner_join(
         partners.with_partner(SetKind(kind.lower()))
         return
     partners.outer(keeps_left, keeps_right)
-    if join.args.get("using"):
-        _merge_columns(join.args["using"], block, keeps_left, keeps_right)
+    _merge_columns(shared, block, keeps_left, keeps_right)
 
 
 def _name_apart(left: FromBlock, right: FromBlock) -> None:
@@ -125,6 +138,18 @@ def _merge_columns(names: list[exp.Expr], block: FromBlock, keeps_left: bool, ke
                 if column.name == name:
                     both = resolve_call("coalesce", [column.value, right])
                     item.joined[name] = both if keeps_left else right
+
+
+def _shared_columns(join: exp.Join, block: FromBlock, context: Context) -> list[exp.Expr]:
+    """The columns of USING, or of a NATURAL JOIN: those that both sides have."""
+    if not join.args.get("method"):
+        return join.args.get("using") or []
+    *earlier, last = block.visible
+    known = {column.name for item in earlier for column in item.plain_columns()}
+    shared = [column.name for column in last.columns if column.name in known]
+    if not shared:
+        raise context.error(join.this, "both sides of a NATURAL JOIN have no column in common", "write ON")
+    return [exp.to_identifier(name, quoted=True) for name in shared]
 
 
 def _use(names: list[exp.Expr], block: FromBlock, context: Context) -> None:
@@ -155,9 +180,8 @@ def _add(node: exp.Expr, block: FromBlock, context: Context, analyse: Analyse) -
     elif isinstance(node, exp.Subquery) and isinstance(node.this, exp.Query):
         alias, columns = _add_query(node, block, context, analyse)
     else:
-        raise context.error(
-            node, "FROM takes streams, relations and sub-queries", "write a comma or JOIN ... ON"
-        )
+        hint = next((hint for kind, hint in _OTHER_ITEMS if isinstance(node, kind)), _PLAIN_ITEMS)
+        raise context.error(node, "FROM takes streams, relations and sub-queries", hint)
     owner = None if isinstance(node, exp.Table) and _common(node, context) is None else alias
     block.owners += [owner] * (len(block.items) - len(block.owners))
     if block.item(alias) is not None:

@@ -23,11 +23,13 @@ from seine.frontends.sql.partner_joins import refuse_outer
 from seine.frontends.sql.ranked_select import is_ranked, ranked_select
 from seine.frontends.sql.scope import SCALARS, FromBlock, FromItem, NamedExpression, key_of, visible_item
 from seine.frontends.sql.sub_query_values import restrict, scalar_plan, scalars_in, with_values
+from seine.frontends.text.names import suggest
 
 _SUPPORTED = {"expressions", "from_", "joins", "where", "group", "having", "distinct", "with_", "hint"}
 _SUPPORTED |= {"qualify", "windows", "order", "limit", "offset"}
 _HINTS = {
     "sort": "results are a changelog without order",
+    "laterals": "a row gives one row: split(text, ' ')[0] and get_json_object(text, '$.a') give one value",
 }
 _CLAUSES = {"order": "ORDER BY", "sort": "SORT BY", "laterals": "LATERAL VIEW"}
 
@@ -39,7 +41,8 @@ def analyse_select(select: exp.Select, context: Context, analyse: Analyse) -> Pr
     restrict(select, block, context, analyse)
     distinct = select.args.get("distinct")
     if distinct is not None and distinct.args.get("on") is not None:
-        raise context.error(distinct, "DISTINCT ON is not supported", "use GROUP BY with MIN or MAX")
+        hint = "write QUALIFY ROW_NUMBER() OVER (PARTITION BY ... ORDER BY ...) = 1 in a sub-query"
+        raise context.error(distinct, "DISTINCT ON with LIMIT or QUALIFY is not supported", hint)
     refuse_ungrouped_windows(block.conjuncts, select, context)
     if is_grouped(select) or is_ranked(select) or distinct is not None:
         refuse_outer(block.conjuncts, select, context)
@@ -114,9 +117,15 @@ def _output(node: exp.Expr, binder: ExpressionBinder) -> list[NamedExpression]:
 
 def _all_columns(node: exp.Expr, items: list[FromItem], binder: ExpressionBinder) -> list[NamedExpression]:
     star = node if isinstance(node, exp.Star) else node.this
-    if any(star.args.values()):
-        raise binder.context.error(node, "* EXCEPT and * REPLACE are not supported", "name the columns")
+    left_out = star.args.get("except_") or []
+    if any(value for key, value in star.args.items() if key != "except_"):
+        raise binder.context.error(node, "* REPLACE and * RENAME are not supported", "name the columns")
     columns = [column for item in items for column in item.plain_columns()]
+    for name in left_out:
+        if not any(column.name == key_of(name.this) for column in columns):
+            known = [column.name for column in columns]
+            raise binder.context.error(name, f"no column {name.name}", suggest(name.name, known, "columns"))
+    columns = [column for column in columns if column.name not in {key_of(name.this) for name in left_out}]
     for column in columns:
         if isinstance(column.value, Column):
             binder.places.setdefault(column.value.index, node)

@@ -8,6 +8,7 @@ from sqlglot import Token, TokenType, exp
 from sqlglot.errors import ParseError, TokenError
 
 from seine.frontends.sql.dialect import SeineSql
+from seine.frontends.sql.plain_spellings import plain_spellings
 from seine.frontends.sql.window_syntax import plain_tokens
 from seine.frontends.text.source_text import ScriptText
 
@@ -39,7 +40,7 @@ def syntax_tree(source: ScriptText, start: int, end: int) -> exp.Expr:
         raise source.error(start, "this text is not SQL", "look for an unclosed quote or bracket") from None
     if len(trees) != 1 or not isinstance(trees[0], exp.Query):
         raise source.error(start, "a query is one SELECT", "write SELECT ... FROM ...")
-    return trees[0]
+    return plain_spellings(trees[0])
 
 
 def _refuse_gaps(tokens: list[Token], source: ScriptText, start: int) -> None:

@@ -60,7 +60,11 @@ REFUSED = [
     # what is not there
     ("SELECT s.a FROM s LEFT JOIN s ON s.a = s.a", 29, "s is twice in FROM"),
     ("SELECT s.a FROM r LEFT JOIN s ON s.a = r.a", 29, "an outer join keeps the rows of streams"),
-    ("SELECT a FROM s NATURAL JOIN t", 30, "NATURAL JOIN is not supported"),
+    ("SELECT a FROM s NATURAL JOIN (SELECT e FROM t) u", 38, "NATURAL JOIN have no column in common"),
+    ("SELECT s.a FROM s JOIN (t FULL JOIN z ON t.a = z.a) ON s.a = t.a", 25, "FROM takes"),
+    ("SELECT a FROM s WHERE a > ALL (SELECT e FROM t)", 39, "ALL of a sub-query"),
+    ("SELECT DISTINCT ON (a) a FROM s ORDER BY a LIMIT 2", 21, "DISTINCT ON with LIMIT"),
+    ("SELECT a FROM s, LATERAL (SELECT e FROM t WHERE t.a = s.a) u", 34, "FROM takes"),
     ("SELECT a FROM s ORDER BY a", 26, "ORDER BY needs a LIMIT"),
     ("SELECT a FROM s LIMIT 0", 23, "LIMIT takes a whole number of rows"),
     ("SELECT a FROM s UNION SELECT a FROM t ORDER BY a + 1 LIMIT 5", 48, "takes their columns"),
@@ -114,7 +118,8 @@ REFUSED = [
     ("SELECT GROUPING(a) FROM s GROUP BY a", 36, "needs ROLLUP"),
     ("SELECT GROUPING(b) FROM s GROUP BY ROLLUP (a)", 44, "takes keys"),
     ("SELECT COUNT(*) FROM s GROUP BY ROLLUP (window(ts, 9), a)", 41, "not in every grouping set"),
-    ("SELECT * EXCEPT (a) FROM s", 8, "EXCEPT"),
+    ("SELECT * EXCEPT (nope) FROM s", 18, "no column nope"),
+    ("SELECT * REPLACE (1 AS a) FROM s", 8, "REPLACE"),
     # syntax
     ("SELECT a FROM s WHERE a >", 25, "something is missing after '>'"),
     ("SELECT a FROM s WHERE", 17, "something is missing after 'WHERE'"),

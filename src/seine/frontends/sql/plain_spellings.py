@@ -1,0 +1,146 @@
+"""Spellings of other dialects and of the standard as the ones that the binder reads.
+
+    x = ANY (SELECT y ...)                 x IN (SELECT y ...)
+    x <> ALL (SELECT y ...)                NOT x IN (SELECT y ...)
+    (a, b) IN ((1, 2), (3, 4))             a <=> 1 AND b <=> 2 OR a <=> 3 AND b <=> 4, as in Spark
+    FETCH FIRST 3 ROWS ONLY                LIMIT 3
+    DISTINCT ON (k) ... ORDER BY k, p      QUALIFY ROW_NUMBER() OVER (PARTITION BY k ORDER BY k, p) = 1
+    a LEFT JOIN (b JOIN c ON ...) ON ...   a LEFT JOIN b JOIN c ON ... ON ...
+    TUMBLE_START(ts, n) ... GROUP BY TUMBLE(ts, n)       window.start ... GROUP BY window(ts, n)
+
+Law: the meaning is the same, also of NULLs. What has no such form is left as it is, to be refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+
+from sqlglot import exp
+
+_GROUP_WINDOWS = {"TUMBLE": "window", "HOP": "window", "SESSION": "session_window"}
+_EDGES = {"START": "start", "END": "end"}
+
+
+def plain_spellings(tree: exp.Expr) -> exp.Expr:
+    """The tree of a query in plain spellings; the tree that is given is changed."""
+    for kind, change in _CHANGES:
+        for node in [*tree.find_all(kind)]:
+            plain = change(node)
+            if plain is not None:
+                node.replace(plain)
+    return tree
+
+
+def _any(node: exp.Expr) -> exp.Expr | None:
+    query = _quantified(node, exp.Any)
+    return None if query is None else exp.In(this=node.this, query=query)
+
+
+def _all(node: exp.Expr) -> exp.Expr | None:
+    query = _quantified(node, exp.All)
+    return None if query is None else exp.Not(this=exp.In(this=node.this, query=query))
+
+
+def _quantified(node: exp.Expr, kind: type[exp.Expr]) -> exp.Expr | None:
+    """The sub-query of ANY or ALL to the right of a comparison."""
+    right = node.expression
+    if not isinstance(right, kind):
+        return None
+    query = right.this
+    if isinstance(query, exp.Subquery):
+        return query
+    return exp.Subquery(this=query) if isinstance(query, exp.Query) else None
+
+
+def _rows_in(node: exp.Expr) -> exp.Expr | None:
+    rows = node.expressions
+    left = node.this.unnest()
+    if not rows or not isinstance(left, exp.Tuple) or not all(isinstance(row, exp.Tuple) for row in rows):
+        return None
+    if any(len(row.expressions) != len(left.expressions) for row in rows):
+        return None
+    return exp.Paren(this=_joined(exp.Or, [_equal(left, row) for row in rows]))
+
+
+def _equal(left: exp.Expr, right: exp.Expr) -> exp.Expr:
+    pairs = zip(left.expressions, right.expressions, strict=True)
+    return _joined(
+        exp.And, [exp.NullSafeEQ(this=one.copy(), expression=other.copy()) for one, other in pairs]
+    )
+
+
+def _joined(kind: type[exp.Expr], parts: Sequence[exp.Expr]) -> exp.Expr:
+    return reduce(lambda one, other: kind(this=one, expression=other), parts)
+
+
+def _limit(node: exp.Expr) -> exp.Expr | None:
+    options = node.args.get("limit_options")
+    if options is not None and (options.args.get("percent") or options.args.get("with_ties")):
+        return None
+    return exp.Limit(expression=node.args.get("count") or exp.Literal.number(1))
+
+
+def _first_of_each(select: exp.Expr) -> None:
+    """DISTINCT ON as a rank; with LIMIT the order would be that of two things."""
+    distinct = select.args.get("distinct")
+    keys = None if distinct is None else distinct.args.get("on")
+    if keys is None or any(select.args.get(clause) for clause in ("limit", "offset", "qualify")):
+        return
+    partition = keys.expressions if isinstance(keys, exp.Tuple) else [keys.unnest()]
+    rank = exp.Window(
+        this=exp.Anonymous(this="ROW_NUMBER", expressions=[]),
+        partition_by=[key.copy() for key in partition],
+        order=select.args.get("order"),
+    )
+    select.set("distinct", None)
+    select.set("order", None)
+    select.set("qualify", exp.Qualify(this=exp.EQ(this=rank, expression=exp.Literal.number(1))))
+
+
+def _joins_in_parentheses(node: exp.Expr) -> exp.Expr | None:
+    """The first table of joins in parentheses, with all joins behind it."""
+    table = node.this
+    if not isinstance(table, exp.Table) or node.args.get("alias") is not None:
+        return None
+    inner = table.args.get("joins") or []
+    if any(join.args.get("side") in ("RIGHT", "FULL") for join in inner) and isinstance(
+        node.parent, exp.Join
+    ):
+        return None  # rows that are kept would meet what is to the left of the parentheses
+    table.set("joins", [*inner, *(node.args.get("joins") or [])])
+    return table
+
+
+def _group_window(select: exp.Expr) -> None:
+    """Functions of Flink's grouped windows, where GROUP BY has one with the same arguments."""
+    group = select.args.get("group")
+    windows = [] if group is None else [*filter(_is_group_window, group.expressions)]
+    if len(windows) != 1:
+        return
+    (window,) = windows
+    name, arguments = window.name.upper(), window.expressions
+    for call in [*select.find_all(exp.Anonymous)]:
+        edge = _EDGES.get(call.name.upper().removeprefix(f"{name}_"))
+        if edge is not None and call.parent_select is select and call.expressions == arguments:
+            call.replace(exp.column(edge, table=_GROUP_WINDOWS[name]))
+    time, *lengths = arguments
+    plain = exp.Anonymous(this=_GROUP_WINDOWS[name], expressions=[time, *reversed(lengths)])
+    window.replace(plain)
+
+
+def _is_group_window(node: exp.Expr) -> bool:
+    if not isinstance(node, exp.Anonymous) or node.name.upper() not in _GROUP_WINDOWS:
+        return False
+    return len(node.expressions) == (3 if node.name.upper() == "HOP" else 2)
+
+
+_CHANGES: tuple[tuple[type[exp.Expr], Callable[[exp.Expr], exp.Expr | None]], ...] = (
+    (exp.EQ, _any),
+    (exp.NEQ, _all),
+    (exp.In, _rows_in),
+    (exp.Fetch, _limit),
+    (exp.Subquery, _joins_in_parentheses),
+    (exp.Select, _first_of_each),
+    (exp.Select, _group_window),
+)

@@ -1,0 +1,74 @@
+"""Spellings of other dialects: each has the plan of the plain one, and what has none is left as it is."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.front_end import TABLES, parse, plan_of, refusal
+
+SAME = {
+    "SELECT a FROM s WHERE a = ANY (SELECT e FROM t)": "SELECT a FROM s WHERE a IN (SELECT e FROM t)",
+    "SELECT a FROM s WHERE a = SOME (SELECT e FROM t)": "SELECT a FROM s WHERE a IN (SELECT e FROM t)",
+    "SELECT a FROM s WHERE a <> ALL (SELECT e FROM t)": "SELECT a FROM s WHERE a NOT IN (SELECT e FROM t)",
+    "SELECT a FROM s WHERE (a, c) IN ((1, 'x'), (2, 'y'))": (
+        "SELECT a FROM s WHERE (a <=> 1 AND c <=> 'x' OR a <=> 2 AND c <=> 'y')"
+    ),
+    "SELECT a FROM s ORDER BY b FETCH FIRST 3 ROWS ONLY": "SELECT a FROM s ORDER BY b LIMIT 3",
+    "SELECT a FROM s ORDER BY b FETCH NEXT ROW ONLY": "SELECT a FROM s ORDER BY b LIMIT 1",
+    "SELECT DISTINCT ON (a) a, b FROM s ORDER BY a, b DESC": (
+        "SELECT a, b FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY a ORDER BY a, b DESC) = 1"
+    ),
+    "SELECT s.a FROM s LEFT JOIN (t JOIN s z ON t.a = z.a) ON s.a = t.e": (
+        "SELECT s.a FROM s LEFT JOIN t JOIN s z ON t.a = z.a ON s.a = t.e"
+    ),
+    "SELECT s.a FROM (s JOIN t ON s.a = t.a) JOIN s z ON z.a = t.e": (
+        "SELECT s.a FROM s JOIN t ON s.a = t.a JOIN s z ON z.a = t.e"
+    ),
+    "SELECT TUMBLE_START(ts, 10) AS f, COUNT(*) AS n FROM s GROUP BY TUMBLE(ts, 10)": (
+        "SELECT window.start AS f, COUNT(*) AS n FROM s GROUP BY window(ts, 10)"
+    ),
+    "SELECT a, HOP_END(ts, 5, 10) AS e, COUNT(*) AS n FROM s GROUP BY a, HOP(ts, 5, 10)": (
+        "SELECT a, window.end AS e, COUNT(*) AS n FROM s GROUP BY a, window(ts, 10, 5)"
+    ),
+    "SELECT SESSION_END(ts, 5) AS e, COUNT(*) AS n FROM s GROUP BY a, SESSION(ts, 5)": (
+        "SELECT session_window.end AS e, COUNT(*) AS n FROM s GROUP BY a, session_window(ts, 5)"
+    ),
+    "SELECT a, e FROM s NATURAL JOIN (SELECT a, e FROM t) u": (
+        "SELECT a, e FROM s JOIN (SELECT a, e FROM t) u USING (a)"
+    ),
+    "SELECT * FROM (SELECT a, b FROM s) NATURAL LEFT JOIN (SELECT a, e FROM t) u": (
+        "SELECT * FROM (SELECT a, b FROM s) LEFT JOIN (SELECT a, e FROM t) u USING (a)"
+    ),
+    "SELECT * EXCEPT (b, C, d, k) FROM s": "SELECT a, ts FROM s",
+    "SELECT s.* EXCEPT (b, c, d, k), e FROM s, t": "SELECT s.a, s.ts, e FROM s, t",
+}
+
+
+@pytest.mark.parametrize("spelling", SAME)
+def test_a_spelling_has_the_plan_of_the_plain_one(spelling: str) -> None:
+    assert plan_of(spelling) == plan_of(SAME[spelling])
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT a FROM s ORDER BY b FETCH FIRST 3 ROWS WITH TIES",
+        "SELECT TUMBLE_START(ts, 20) AS f, COUNT(*) AS n FROM s GROUP BY TUMBLE(ts, 10)",
+        "SELECT a FROM s WHERE (a, c) IN ((1, 'x', 2))",
+    ],
+)
+def test_what_means_something_else_is_refused(query: str) -> None:
+    assert refusal(f"{TABLES}CREATE QUERY q AS {query};").message
+
+
+def test_a_spelling_in_a_view_is_read_too() -> None:
+    script = parse(
+        f"{TABLES}CREATE VIEW most AS SELECT * EXCEPT (b) FROM s; CREATE QUERY q AS SELECT * FROM most;"
+    )
+    assert [field.name for field in script.declarations.queries["q"].plan.schema] == [
+        "a",
+        "c",
+        "d",
+        "k",
+        "ts",
+    ]
