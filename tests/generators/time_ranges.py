@@ -48,7 +48,9 @@ class RangeQueries:
         return " AND ".join(parts)
 
     def _where(self) -> str:
-        return self.rng.choice(["", "", f" WHERE a.x > {self.rng.randint(0, 3)}", " WHERE b.y IS NULL"])
+        return self.rng.choice(
+            ["", "", f" WHERE a.x > {self.rng.randint(0, 3)}", " WHERE b.y IS NULL", " WHERE b.k IS NULL"]
+        )
 
     def _outer(self) -> str:
         side = self.rng.choice(["LEFT", "LEFT", "RIGHT", "FULL"])

@@ -88,7 +88,7 @@ def plan_from_json(form: JsonObject, graphs: SchemaGraphs | None = None) -> Plan
             return PartnerLookup(inputs[0], relation, from_json(form["predicate"]), LookupKind(form["kind"]))
         case "except" | "setoperation":  # the former in catalogs from before there were others
             kind = SetKind(form.get("kind", SetKind.EXCEPT))
-            return SetOperation(inputs[0], inputs[1], kind, tuple(form.get("reads", ())))
+            return SetOperation(inputs[0], inputs[1], kind, tuple(form.get("reads", ())), form.get("closes"))
     documents = document_plan_from_json(form, inputs)
     if documents is not None:
         return documents
@@ -114,8 +114,9 @@ def _fields_of_node_to_json(plan: Plan) -> JsonObject:
         case PartnerLookup(_, Lookup(relation, alias), predicate, LookupKind() as kind):
             named: JsonObject = {"relation": relation_to_json(relation), "alias": alias, "kind": kind.value}
             return {**named, "predicate": to_json(predicate)}
-        case SetOperation(_, _, kind, reads):
-            return {} if kind is SetKind.EXCEPT else {"kind": kind.value, "reads": list(reads)}
+        case SetOperation(_, _, kind, reads, closes):
+            closing = {} if closes is None else {"closes": closes}
+            return {} if kind is SetKind.EXCEPT else {"kind": kind.value, "reads": list(reads), **closing}
         case Over(_, functions, partition, order, names):
             orders = [[one.column, one.descending, one.nulls_first] for one in order]
             frames = [[f.frame.unit, f.frame.start, f.frame.end] for f in functions]

@@ -8,6 +8,7 @@ from seine.algebra.plan import Plan
 from seine.optimizer.estimates import Estimates
 from seine.optimizer.join_orders import order
 from seine.optimizer.rules.drop_constant_keys import drop_constant_keys
+from seine.optimizer.rules.drop_empty_branches import drop_empty_branches
 from seine.optimizer.rules.merge_branches import merge_branches
 from seine.optimizer.rules.merge_groups import merge_groups
 from seine.optimizer.rules.merge_projections import merge_projections
@@ -23,6 +24,7 @@ RULES: tuple[Callable[[Plan], Plan], ...] = (
     state_distinct,
     state_equalities,
     push_selections,
+    drop_empty_branches,
     merge_groups,
     drop_constant_keys,
     simplify_unions,

@@ -35,7 +35,7 @@ from seine.operators.match.deliver_node import DeliverNode
 from seine.operators.match.prefilter_node import PrefilterNode
 from seine.operators.stream.punctuations_node import PunctuationsNode
 from seine.optimizer.estimates import Estimates, Sample
-from tests.support.front_end import parse
+from tests.support.front_end import TABLES, parse
 from tests.support.network_interpreter import interpret_network
 from tests.support.network_text import network_text
 from tests.support.plan_interpreter import (
@@ -373,3 +373,17 @@ def test_a_query_of_too_many_streams_is_refused_before_it_is_planned() -> None:
         network.add(Query("q", plan))
     assert caught.value.hint == "it can be checked, but not run: split it"
     assert not network.nodes
+
+
+@pytest.mark.parametrize("missing", ["t.a", "t.e", "t.ts"])
+def test_an_outer_join_without_its_pairs_is_the_anti_join(missing: str) -> None:
+    condition = "s.a = t.a AND s.k AND t.e + 1 > s.a"
+    texts = [
+        f"SELECT a FROM s WHERE NOT EXISTS (SELECT 1 FROM t WHERE {condition})",
+        f"SELECT s.a FROM s LEFT JOIN t ON {condition} WHERE {missing} IS NULL",
+        f"SELECT s.a FROM t RIGHT JOIN s ON {condition} WHERE {missing} IS NULL",
+    ]
+    script = f"{TABLES}{''.join(f'CREATE QUERY q{i} AS {text};' for i, text in enumerate(texts))}"
+    queries = [*parse(script).declarations.queries.values()]
+    assert kinds(build_network(queries)) == kinds(build_network(queries[:1]))
+    assert "merge" not in kinds(build_network(queries))

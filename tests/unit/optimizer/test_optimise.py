@@ -26,6 +26,7 @@ from seine.algebra.serialise import plan_from_json, plan_to_json
 from seine.algebra.types import BIGINT, INT
 from seine.optimizer.equalities import connects, one_type
 from seine.optimizer.optimise import RULES, optimise
+from seine.optimizer.rules.drop_empty_branches import drop_empty_branches
 from seine.optimizer.rules.merge_groups import merge_groups
 from seine.optimizer.rules.merge_projections import merge_projections
 from seine.optimizer.rules.order_joins import order_joins
@@ -33,6 +34,7 @@ from seine.optimizer.rules.prune_columns import prune_columns
 from seine.optimizer.rules.push_selections import push_selections
 from seine.optimizer.rules.simplify_unions import simplify_unions
 from seine.optimizer.rules.state_equalities import state_equalities
+from tests.support.front_end import plan_of
 from tests.support.plan_interpreter import SOURCES, A, RandomPlans, answer, both, col, holds, lit, stream
 from tests.support.seeds import seed_range
 
@@ -45,7 +47,11 @@ def lines(text: str) -> str:
     return "\n".join(line[4:] for line in text.strip("\n").rstrip().split("\n"))
 
 
-@pytest.mark.parametrize("rule", [*dict.fromkeys(RULES), optimise], ids=lambda rule: rule.__name__)
+@pytest.mark.parametrize(
+    "rule",
+    [*(rule for rule in dict.fromkeys(RULES) if rule is not drop_empty_branches), optimise],
+    ids=lambda rule: rule.__name__,
+)
 def test_a_rule_never_changes_an_answer(rule: Callable[[Plan], Plan]) -> None:
     changed = answered = 0
     for seed in seed_range(300):
@@ -228,3 +234,10 @@ def test_expressions_of_one_side_each_are_keys() -> None:
     assert not connects(eq(col(0), Call("add", (col(0), col(3)), BIGINT)), is_left)
     assert not connects(eq(col(3), lit(3)), is_left) and not connects(eq(col(0), col(1)), is_left)
     assert not connects(gt(col(0), col(3)), is_left)
+
+
+def test_a_branch_that_asks_for_a_null_that_may_be_stays() -> None:
+    outer = plan_of("SELECT s.a FROM s LEFT JOIN t ON s.a = t.a WHERE t.e IS NULL")
+    assert any(isinstance(part, UnionAll) for part in walk_plan(optimise(outer)))
+    full = plan_of("SELECT s.c FROM s FULL JOIN t ON s.a = t.a WHERE s.a IS NULL AND t.a IS NULL")
+    assert drop_empty_branches(push_selections(full)) != push_selections(full)

@@ -13,9 +13,9 @@ from dataclasses import replace
 from functools import reduce
 
 from seine.algebra.event_windows import event_window
-from seine.algebra.expressions import Column, Literal, conjunction, conjuncts, substitute
+from seine.algebra.expressions import Column, Expression, Literal, conjunction, conjuncts, substitute
 from seine.algebra.functions import resolve_call
-from seine.algebra.plan import Aggregate, Join, Plan, Scan, Select, walk
+from seine.algebra.plan import Aggregate, Join, Plan, Scan, Select, SetOperation, walk
 from seine.algebra.plan_text import column_name
 from seine.algebra.rank_plan import ROW_NUMBER, Rank
 from seine.algebra.types import BIGINT, DAY_TIME, TIMESTAMP
@@ -29,7 +29,8 @@ _LENGTH = 60  # of the judged change: any would do
 
 def time_cures(plan: Plan) -> list[str]:
     """What could be added to a query, each by itself, that makes it safe."""
-    return [*_window_of_groups(plan), *_condition_on_times(plan), *_without_ties(plan)][:1]
+    ways = (_window_of_groups, _condition_on_times, _range_of_partners, _without_ties)
+    return [words for way in ways for words in way(plan)][:1]
 
 
 def _window_of_groups(plan: Plan) -> Iterator[str]:
@@ -61,15 +62,49 @@ def _condition_on_times(plan: Plan) -> Iterator[str]:
         return
     freed = judge(plan)
     (one, first), (other, second) = sorted(placed, key=lambda item: freed.get(item[0].alias, False))
-    earlier, later = _time(one, first), _time(other, second)
-    length = Literal(_LENGTH, DAY_TIME if earlier.type == TIMESTAMP else BIGINT)
-    between = resolve_call("between", [later, earlier, resolve_call("add", [earlier, length])])
+    between = _between(_time(one, first), _time(other, second))
     condition = conjunction([*block.conditions, *conjuncts(between)])
     assert condition is not None
     if all(judge(Select(reduce(Join, block.items), condition)).values()):
-        start, end = (_name(scan) for scan in (one, other))
-        text = f"{end} BETWEEN {start} AND {start} + {_EXAMPLES[earlier.type][1]}"
-        yield f"add a condition such as {text}, which leaves other pairs out"
+        yield f"add a condition such as {_range_text(one, other)}, which leaves other pairs out"
+
+
+def _range_of_partners(plan: Plan) -> Iterator[str]:
+    """A condition on the times of two streams in an outer, semi or anti join: a row waits for partners as
+    long as that says.
+    """
+    lefts = [part.left for part in walk(plan) if isinstance(part, SetOperation) and part.kind.is_of_pairs]
+    kept = [left for left in lefts if isinstance(left, Scan)]
+    scans = {part.alias: part for part in walk(plan) if isinstance(part, Scan)}
+    others = [scan for alias, scan in scans.items() if kept and alias != kept[0].alias]
+    if len(others) != 1 or kept[0].stream.domain != others[0].stream.domain:
+        return
+    one, other = kept[0], others[0]
+
+    def change(part: Plan) -> Plan:
+        match part:
+            case Join(Scan() as left, Scan() as right) if {left.alias, right.alias} == {
+                one.alias,
+                other.alias,
+            }:
+                width, is_first = len(left.schema), left.alias == one.alias
+                early, late = (0, width) if is_first else (width, 0)
+                return Select(part, _between(_time(one, early), _time(other, late)))
+        return part
+
+    if all(judge(rebuild(plan, change)).values()):
+        where = "to ON or to the WHERE of the sub-query, so that other tuples are no partners"
+        yield f"add a condition such as {_range_text(one, other)} {where}"
+
+
+def _between(earlier: Column, later: Column) -> Expression:
+    length = Literal(_LENGTH, DAY_TIME if earlier.type == TIMESTAMP else BIGINT)
+    return resolve_call("between", [later, earlier, resolve_call("add", [earlier, length])])
+
+
+def _range_text(one: Scan, other: Scan) -> str:
+    length = _EXAMPLES[one.stream.types[one.stream.time]][1]
+    return f"{_name(other)} BETWEEN {_name(one)} AND {_name(one)} + {length}"
 
 
 def _without_ties(plan: Plan) -> Iterator[str]:

@@ -12,6 +12,7 @@ from seine.algebra.definitions import Scheme
 from seine.safety.cures.cures import cures, heals
 from seine.safety.cures.hitting_set import HittingSets, TooManyError
 from seine.safety.cures.remedies import SchemeAddition
+from seine.safety.cures.time_cures import time_cures
 from seine.safety.states.stateful_streams import kept_scans
 from tests.support.front_end import parse
 
@@ -164,3 +165,18 @@ def test_smallest_hitting_sets() -> None:
     few.add([1])
     with pytest.raises(TooManyError):
         few.smallest()
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT x.a FROM x LEFT JOIN y ON x.a = y.a",
+        "SELECT a FROM x WHERE NOT EXISTS (SELECT 1 FROM y WHERE x.a = y.a)",
+    ],
+)
+def test_rows_that_wait_for_partners_for_ever_are_told_a_range_of_times(query: str) -> None:
+    names = ("x", "y")
+    streams = [f"CREATE STREAM {n} (a BIGINT, ts BIGINT) TIMESTAMP BY ts FROM '{n}';" for n in names]
+    plan = parse(f"{' '.join(streams)} CREATE QUERY q AS {query};").declarations.queries["q"].plan
+    (words,) = time_cures(plan)
+    assert words.startswith("add a condition such as y.ts BETWEEN x.ts AND x.ts + 60 to ON")
