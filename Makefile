@@ -61,7 +61,7 @@ chaos: install
 	@$(WITH_JAVA) && export JAVA_HOME && $(CHAOS) $(BIN)/python -m pytest -q -s tests/chaos
 
 kills: install
-	@$(WITH_JAVA) && export JAVA_HOME && $(BIN)/python -m pytest -q -m slow tests/spark
+	@$(WITH_JAVA) && export JAVA_HOME && $(BIN)/python -m pytest -q -m slow tests/spark tests/console
 
 soak: install
 	@scripts/find_kafka > /dev/null

@@ -69,6 +69,24 @@ def test_other_cures_are_windows_and_the_own_wish(rig: ConsoleRig) -> None:
     expect(page.get_by_role("textbox", name="script")).to_contain_text("QUERY j WITH (unbounded = true) AS")
 
 
+def test_a_query_is_tried_on_recent_rows_before_it_is_registered(rig: ConsoleRig) -> None:
+    rig.register(STREAM + "CREATE QUERY q AS SELECT a FROM s;")
+    rig.append(3, 7, 2**53 + 1)
+    rig.wait_for(lambda: rig.service.sink.totals.output_rows == 3)
+    page = rig.open("#/editor")
+    type_script(page, "CREATE QUERY p AS SELECT a, a + 1 AS b FROM s WHERE a > 5;")
+    page.get_by_role("button", name="Try on recent rows").click()
+    trial = page.get_by_role("region", name="trial")
+    expect(trial).to_contain_text("On 3 rows of s of the last minutes: 2 records.")
+    expect(trial.get_by_role("cell", name="9007199254740993", exact=True)).to_be_visible()
+    keep_picture(page, "trial")
+    assert [query["query"] for query in rig.service.queries()] == ["q"]
+    type_script(page, "CREATE QUERY p AS SELECT nothing FROM s;")
+    expect(trial).to_have_count(0)
+    page.get_by_role("button", name="Try on recent rows").click()
+    expect(page.get_by_role("alert")).to_contain_text("no column nothing")
+
+
 def test_names_of_columns_are_completed(rig: ConsoleRig) -> None:
     rig.register("CREATE STREAM bid (increase DOUBLE, ts BIGINT) TIMESTAMP BY ts FROM 'push:';")
     page = rig.open()

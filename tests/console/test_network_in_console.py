@@ -36,6 +36,18 @@ def test_nodes_show_what_they_hold_and_who_shares_them(rig: ConsoleRig) -> None:
     keep_picture(page, "path")
 
 
+def test_a_node_shows_what_it_cost(rig: ConsoleRig) -> None:
+    rig.register(STREAM + "CREATE QUERY q AS SELECT a, COUNT(*) AS n FROM s GROUP BY a;")
+    rig.append(1, 2, 2)
+    rig.wait_for(lambda: any(cost.rows_in == 3 for cost in rig.service.node_costs.values()))
+    page = rig.open("#/network")
+    page.locator("[data-box]", has_text="aggregate").first.click()
+    panel = page.locator(".panel .figures")
+    expect(panel).to_contain_text("CPU time")
+    expect(panel).to_contain_text("rows in3")
+    expect(panel).to_contain_text("state bytes")
+
+
 def test_keys_reach_every_box(rig: ConsoleRig) -> None:
     rig.register(STREAM + "CREATE QUERY q AS SELECT a FROM s WHERE a > 1;")
     page = rig.open("#/network")

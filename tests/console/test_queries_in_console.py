@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Browser, expect
 
 from seine.service.access.token_file import TokenFile
@@ -119,6 +120,44 @@ def test_a_hundred_thousand_queries_open_and_scroll(rig: ConsoleRig) -> None:
     grid.focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="q77799")).to_be_visible()
+
+
+@pytest.mark.parametrize("count", [2_000, pytest.param(100_000, marks=pytest.mark.slow)])
+def test_queries_that_are_really_registered_open_and_scroll(rig: ConsoleRig, count: int) -> None:
+    """Each has a constant of its own: they are rows of few tables, and the network stays small."""
+    selects = (f"CREATE QUERY q{i} AS SELECT a FROM s WHERE a > {i} AND a < {i + 7};" for i in range(count))
+    rig.register(STREAM + "\n".join(selects))
+    rig.append(5, 1_000)
+    rig.wait_for(lambda: rig.service.sink.totals.output_rows > 0)
+    began = time.perf_counter()
+    page = rig.open()
+    expect(page.get_by_text(f"{count:,} queries", exact=True)).to_be_visible()
+    expect(page.get_by_role("gridcell", name=f"q{count - 1}", exact=True)).to_be_visible()
+    print(f"{count:,} registered queries open in {time.perf_counter() - began:.1f} s")
+    page.locator(".vbody").focus()
+    page.keyboard.press("End")
+    expect(page.get_by_role("gridcell", name="q0", exact=True)).to_be_visible()
+    page.locator(".vbody").evaluate("box => { box.scrollTop = box.scrollHeight / 2 }")
+    expect(page.get_by_role("gridcell", name=f"q{count // 2}", exact=True)).to_be_visible()
+    page.goto(f"{rig.server.url}/#/network")
+    expect(page.locator("[data-box]").first).to_be_visible()
+    assert page.locator("[data-box]").count() < 20
+    page.goto(f"{rig.server.url}/#/queries/q999")
+    expect(page.get_by_role("cell", name="1000", exact=True)).to_be_visible()
+
+
+def test_a_query_shows_its_limits_and_dead_letters(rig: ConsoleRig) -> None:
+    rig.register(STREAM + "CREATE QUERY q WITH (limit = 1) AS SELECT a FROM s;")
+    page = rig.open("#/queries/q")
+    expect(page.get_by_text("delivers at most 1 records")).to_be_visible()
+    expect(page.get_by_text("No line of its streams was refused.")).to_be_visible()
+    rig.write("s", {"a": 1, "ts": 1}, {"a": HOSTILE, "ts": 1}, {"a": 2, "ts": 1})
+    letters = page.locator(".letters")
+    expect(letters).to_contain_text("is no BIGINT")
+    expect(letters).to_contain_text(HOSTILE)
+    expect(letters).to_contain_text("has delivered its limit of 1 records")
+    assert page.locator("#content img").count() == 0
+    keep_picture(page, "query_limits")
 
 
 def test_a_reader_sees_everything_and_is_told_what_needs_another_role(

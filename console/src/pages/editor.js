@@ -1,12 +1,14 @@
 // Writing a script: its verdict as one types, cures as buttons, what it would share; then it is registered.
 import { html, useEffect, useRef, useState } from "../dom.js";
 import { PunctuationGraph } from "../parts/punctuation_graph.js";
+import { RecordList } from "../parts/record_list.js";
 import { Refusal } from "../parts/refusal.js";
 import { ScriptEditor } from "../parts/script_editor.js";
 import { State } from "../parts/state.js";
 import { cured } from "../parts/cures.js";
-import { get, post, queryPath } from "../service.js";
-import { count } from "../words.js";
+import { ask, get, post, queryPath } from "../service.js";
+import { parseExactly } from "../exact_json.js";
+import { count, number } from "../words.js";
 import { queryHref } from "./queries.js";
 
 const PAUSE = 300; // milliseconds without a key before a script is checked
@@ -60,6 +62,19 @@ function Outcome({ outcome }) {
   </div>`;
 }
 
+/** What the script's queries say of the rows that came last. */
+function Trial({ trial, onClose }) {
+  const queries = [...new Set(trial.records.map((record) => record.query))];
+  const rows = Object.entries(trial.rows).map(([stream, many]) => `${count(Number(many), "row")} of ${stream}`);
+  const recordsOf = (name) => trial.records.filter((one) => one.query === name).map((one, i) => ({ ...one, number: i }));
+  return html`<section class="card trial" aria-label="trial">
+    <div class="titleline"><h2>Tried, not registered</h2><button class="quiet" onClick=${onClose} aria-label="close the trial">×</button></div>
+    <p role="status">On ${rows.join(", ") || "no rows"} of the last minutes: ${count(Number(trial.total), "record")}${trial.total > trial.records.length ? `, of which the first ${number(trial.records.length)} are here` : ""}.</p>
+    ${Object.entries(trial.failed).map(([name, why]) => html`<p class="bad">Query ${name} would fail: ${why}</p>`)}
+    ${queries.map((name) => html`<h3>${name}</h3><${RecordList} records=${recordsOf(name)} />`)}
+  </section>`;
+}
+
 export function EditorPage({ name }) {
   const box = useRef(null), editor = useRef(null), asked = useRef(0), timer = useRef(null);
   const [text, setText] = useState("");
@@ -68,6 +83,7 @@ export function EditorPage({ name }) {
   const [outcome, setOutcome] = useState(null);
   const [error, setError] = useState(null);
   const [busy, setBusy] = useState(false);
+  const [trial, setTrial] = useState(null);
   const now = useRef({});
   now.current = { replacing, busy };
 
@@ -87,6 +103,7 @@ export function EditorPage({ name }) {
   const changed = (script) => {
     setText(script);
     setOutcome(null);
+    setTrial(null);
     if (name === null) sessionStorage.setItem(DRAFT, script);
     clearTimeout(timer.current);
     timer.current = setTimeout(() => look(script), PAUSE);
@@ -106,6 +123,18 @@ export function EditorPage({ name }) {
         editor.current.mark([{ ...refused.where, severity: "error", message: refused.message }]);
         editor.current.goTo(refused.where.line, refused.where.column);
       }
+    }
+    setBusy(false);
+  };
+  const tryOut = async () => {
+    setBusy(true);
+    setError(null);
+    setTrial(null);
+    try {
+      const body = JSON.stringify({ script: editor.current.text, replace: now.current.replacing });
+      setTrial(parseExactly(await (await ask("POST", "v1/try", { body })).text()));
+    } catch (refused) {
+      setError(refused);
     }
     setBusy(false);
   };
@@ -134,6 +163,7 @@ export function EditorPage({ name }) {
     <div class="titleline"><h1>${name === null ? "Script" : `Change ${name}`}</h1>
       <span class="summary" role="status">${!check ? "" : refused ? "would be refused" : `would be registered: ${[count(check.queries.length, "query", "queries"), ...(check.declares.length ? [`declares ${check.declares.join(", ")}`] : []), ...(check.drops.length ? [`drops ${check.drops.join(", ")}`] : [])].join("; ")}`}</span>
       <label><input type="checkbox" checked=${replacing} onChange=${(event) => setReplacing(event.target.checked)} /> replace queries of the same name</label>
+      <button disabled=${busy} onClick=${tryOut}>Try on recent rows</button>
       <button class="primary" disabled=${busy} onClick=${register}>Register</button>
     </div>
     <div class="columns editing">
@@ -141,6 +171,7 @@ export function EditorPage({ name }) {
       <div class="verdicts" aria-live="polite">
         <${Refusal} error=${error} />
         ${outcome && html`<${Outcome} outcome=${outcome} />`}
+        ${trial && html`<${Trial} trial=${trial} onClose=${() => setTrial(null)} />`}
         ${check?.error && check.error.message !== error?.message && html`<div class="refusal"><strong>${check.error.message}</strong>
           ${check.error.where && html` <button class="link" onClick=${() => editor.current.goTo(check.error.where.line, check.error.where.column)}>line ${check.error.where.line}, column ${check.error.where.column}</button>`}
           ${check.error.hint && html`<p>${check.error.hint}</p>`}</div>`}

@@ -3,10 +3,11 @@ import { html, useEffect, useMemo, useRef, useState } from "../dom.js";
 import { Refusal } from "../parts/refusal.js";
 import { usePolled } from "../polling.js";
 import { get } from "../service.js";
-import { count, number, rate, short } from "../words.js";
+import { count, number, rate, seconds, short } from "../words.js";
 import { queryHref } from "./queries.js";
 
 const WIDTH = 230, HEIGHT = 62; // of a box, as the service places them
+const LEAST_CPU = 0.01; // seconds that are shown on a box
 const LEAST_ZOOM = 0.05, MOST_ZOOM = 3;
 
 const has = (box, text) => `${box.title} ${box.lines.join(" ")} ${box.named_users.join(" ")}`.toLowerCase().includes(text);
@@ -24,7 +25,7 @@ function BoxShape({ box, lit, chosen, onChoose }) {
   const state = box.held ? `, holds ${number(box.held)}` : "";
   return html`<g class=${`box${lit ? " lit" : ""}${chosen ? " chosen" : ""}${box.users > 1 ? " shared" : ""}`} role="button" tabindex="0"
     transform=${`translate(${box.x} ${box.y})`} data-box=${box.number}
-    aria-label=${`${box.title}: ${box.lines.join(" ")}; ${count(box.users, "query", "queries")}${state}`}
+    aria-label=${`${box.title}: ${box.lines.join(" ")}; ${count(box.users, "query", "queries")}${state}${box.cpu_seconds >= LEAST_CPU ? `, ${seconds(box.cpu_seconds)} of CPU time` : ""}`}
     onClick=${(event) => { event.stopPropagation(); onChoose(box); }}
     onKeyDown=${(event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); onChoose(box); } }}>
     ${box.count > 1 && html`<rect class="pile" x="5" y="5" width=${WIDTH} height=${HEIGHT} rx="7" />`}
@@ -33,6 +34,7 @@ function BoxShape({ box, lit, chosen, onChoose }) {
     ${box.users > 1 && html`<text class="badge" x=${WIDTH - 10} y="19" text-anchor="end">${short(box.users)} queries</text>`}
     ${box.lines.slice(0, 2).map((line, i) => html`<text x="10" y=${37 + i * 16}>${line.length > 34 ? `${line.slice(0, 33)}…` : line}</text>`)}
     ${box.rate > 0 && html`<text class="rate" x=${WIDTH + 6} y=${HEIGHT / 2 - 6}>${rate(box.rate)}</text>`}
+    ${box.cpu_seconds >= LEAST_CPU && html`<text class="cost" x="10" y=${HEIGHT + 12}>${seconds(box.cpu_seconds)} CPU</text>`}
     ${box.held > 0 && html`<g><rect class="held" x=${WIDTH - 62} y=${HEIGHT - 4} width="56" height="15" rx="7" /><text class="heldtext" x=${WIDTH - 34} y=${HEIGHT + 7.5} text-anchor="middle">${short(box.held)}</text></g>`}
   </g>`;
 }
@@ -51,6 +53,10 @@ function NodePanel({ box, onClose }) {
       ${answer.details.length > 0 && html`<ul>${answer.details.map((text) => html`<li>${text}</li>`)}</ul>`}
       <dl class="figures">
         <div><dt>sends</dt><dd>${rate(answer.rate)}</dd></div>
+        <div><dt>CPU time</dt><dd>${seconds(answer.cost.cpu_seconds)}</dd></div>
+        <div><dt>rows in</dt><dd>${number(answer.cost.rows_in)}</dd></div>
+        <div><dt>rows out</dt><dd>${number(answer.cost.rows_out)}</dd></div>
+        ${answer.stateful && html`<div><dt>state bytes</dt><dd>${number(answer.cost.state_bytes)}</dd></div>`}
         ${answer.stateful && html`<div><dt>rows</dt><dd>${number(answer.state_rows)}</dd></div>
           <div><dt>groups</dt><dd>${number(answer.group_rows)}</dd></div>
           <div><dt>punctuations</dt><dd>${number(answer.punctuations)}</dd></div>`}

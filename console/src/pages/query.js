@@ -10,6 +10,8 @@ import { number } from "../words.js";
 
 const MOST_RECORDS = 200;
 const WAIT_SECONDS = 20;
+const MOST_LETTERS = 5; // of each stream
+const MOST_STREAMS = 8;
 
 /** The last records of a query, newest first; those that come are waited for. */
 function useRecords(name, running) {
@@ -75,6 +77,31 @@ function Story({ name, version }) {
   </div>`;
 }
 
+/** The lines of its streams that were not let in last, and what was noted of the query itself. */
+function Letters({ name, streams }) {
+  const { answer, error } = usePolled(async (signal) => {
+    const pages = await Promise.all([
+      get("v1/latest-dead-letters?limit=200", signal),
+      ...streams.slice(0, MOST_STREAMS).map((stream) => get(`v1/latest-dead-letters?stream=${encodeURIComponent(stream)}&limit=${MOST_LETTERS}`, signal)),
+    ]);
+    const own = pages[0].letters.filter((letter) => letter.query === name);
+    return [...own, ...pages.slice(1).flatMap((page) => page.letters)];
+  }, 5000, [name, streams.join()]);
+  if (error) return html`<${Refusal} error=${error} />`;
+  if (!answer?.length) return html`<p class="faint">No line of its streams was refused.</p>`;
+  return html`<ul class="letters">${answer.map((letter) => html`<li key=${letter.position}><b>${letter.stream ?? letter.query}</b> <span class="bad">${letter.reason}</span>
+    ${letter.record !== undefined && html` <code>${letter.record}</code>`}</li>`)}</ul>
+    <p><a href="#/letters">All dead letters</a></p>`;
+}
+
+function Limits({ name, state }) {
+  const [story, setStory] = useState(null);
+  useEffect(() => {
+    get(queryPath(name, "/story")).then(setStory, () => {});
+  }, [name, state]);
+  return html`<ul class="limits">${(story?.limits ?? []).map((text) => html`<li>${text}</li>`)}</ul>`;
+}
+
 function Actions({ query, onDone }) {
   const [error, setError] = useState(null);
   const [busy, setBusy] = useState(false);
@@ -132,6 +159,8 @@ export function QueryPage({ name }) {
       <div>
         <h2>Rate</h2><${RateChart} looks=${looks.current} label="records in a second" />
         <h2>State</h2><${Figures} query=${query} />
+        <h2>Limits</h2><${Limits} name=${query.query} state=${query.state} />
+        <h2>Dead letters</h2><${Letters} name=${query.query} streams=${Object.keys(query.since.streams)} />
       </div>
     </div>
     <h2>Records</h2>

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import islice
@@ -395,6 +395,11 @@ class Service:
     def costs(self, by: CostPart, most: int) -> CostsAnswer:
         """The dearest queries and nodes since the service was started."""
         return costs_answer(self._costs.costs, self.published.view, by, most)
+
+    @property
+    def node_costs(self) -> Mapping[int, NodeCost]:
+        """What each node has cost since the service was started."""
+        return self._costs.costs
 
     def kind_costs(self) -> dict[str, NodeCost]:
         """What nodes have cost, by kind."""

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
 
-from seine.service.answers import RelationAnswer
+from seine.service.answers import CostAnswer, RelationAnswer
 from seine.service.refusal_form import RefusalReason
 
 
@@ -48,6 +48,7 @@ class StoryAnswer(TypedDict):
     inferred: Annotated[list[str], Field(description="what follows from its conditions")]
     chapters: list[ChapterAnswer]
     holds: Annotated[list[str], Field(description="what it keeps, and what frees that")]
+    limits: Annotated[list[str], Field(description="the most that it may do, hold and deliver")]
 
 
 class ColumnAnswer(TypedDict):
@@ -163,6 +164,7 @@ class BoxAnswer(TypedDict):
     reason: Annotated[str | None, Field(description="why they share it")]
     held: Annotated[int, Field(description="rows, groups and punctuations that it holds")]
     rate: Annotated[float, Field(description="rows that it sends on in a second, over the last seconds")]
+    cpu_seconds: Annotated[float, Field(description="of its nodes, since the service was started")]
 
 
 class NetworkAnswer(TypedDict):
@@ -191,6 +193,7 @@ class NodeAnswer(TypedDict):
     group_rows: int
     punctuations: int
     rate: float
+    cost: Annotated[CostAnswer, Field(description="since the service was started")]
     box: int
 
 

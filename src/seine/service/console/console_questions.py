@@ -20,6 +20,7 @@ from seine.service.console.console_answers import (
     TrialAnswer,
 )
 from seine.service.console.network_picture import DrawnNetwork, NetworkPictures, network_answer, node_answer
+from seine.service.console.query_limits import limits_of
 from seine.service.console.query_page import QueryChoice, query_page
 from seine.service.console.query_trial import QueryTrials
 from seine.service.console.schema_answer import schema_answer
@@ -42,9 +43,11 @@ class ConsoleQuestions:
     def story(self, name: str) -> StoryAnswer:
         """What a query does in the network."""
         registrar = self._service.registrar
+        budget = self._service.deployment.settings.budget
 
         def read(network: Network) -> StoryAnswer:
-            return story_answer(network, registrar.view.declared, registrar.view.find(name).query.name)
+            query = registrar.view.find(name).query
+            return story_answer(network, registrar.view.declared, query.name, limits_of(query, budget))
 
         return registrar.look(read)
 
@@ -87,12 +90,14 @@ class ConsoleQuestions:
         """The picture of the network, and where a query is in it."""
         service = self._service
         used = () if query is None else service.published.view.find(query).nodes
-        return network_answer(self._picture(), service.published.figures, service.recent.rates(), used)
+        figures, rates = service.published.figures, service.recent.rates()
+        return network_answer(self._picture(), figures, rates, service.node_costs, used)
 
     def node(self, number: int) -> NodeAnswer:
         """One node of the network."""
         service = self._service
-        return node_answer(self._picture(), number, service.published.figures, service.recent.rates())
+        figures, rates = service.published.figures, service.recent.rates()
+        return node_answer(self._picture(), number, figures, rates, service.node_costs)
 
     def _picture(self) -> DrawnNetwork:
         registrar = self._service.registrar

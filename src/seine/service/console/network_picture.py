@@ -18,6 +18,7 @@ from seine.network.show.node_lines import NodeLine, explain_lines
 from seine.network.show.picture import box_texts, box_title, cut_text
 from seine.network.show.picture_boxes import Box, make_boxes, place_boxes
 from seine.service.console.console_answers import BoxAnswer, NetworkAnswer, NodeAnswer
+from seine.service.costs import NodeCost
 from seine.service.figures import DeliveryFigures
 from seine.service.published_view import MissingError, ServiceView
 
@@ -65,19 +66,25 @@ class NetworkPictures:
 
 
 def network_answer(
-    picture: DrawnNetwork, figures: DeliveryFigures, rates: Mapping[int, float], used: tuple[int, ...]
+    picture: DrawnNetwork,
+    figures: DeliveryFigures,
+    rates: Mapping[int, float],
+    costs: Mapping[int, NodeCost],
+    used: tuple[int, ...],
 ) -> NetworkAnswer:
     """A picture with what its nodes hold and send; the boxes of the nodes `used` are named."""
     chosen = {picture.box_of[node] for node in used if node in picture.box_of}
     return {
         "version": picture.version,
         "stages": [{"stage": stage, "left": left} for stage, left in picture.stages],
-        "boxes": [_box(box, figures, rates) for box in picture.boxes],
+        "boxes": [_box(box, figures, rates, costs) for box in picture.boxes],
         "used": sorted(chosen),
     }
 
 
-def _box(box: Box, figures: DeliveryFigures, rates: Mapping[int, float]) -> BoxAnswer:
+def _box(
+    box: Box, figures: DeliveryFigures, rates: Mapping[int, float], costs: Mapping[int, NodeCost]
+) -> BoxAnswer:
     nodes = [line.node.id for line in box.lines]
     users = box.users
     return {
@@ -96,6 +103,7 @@ def _box(box: Box, figures: DeliveryFigures, rates: Mapping[int, float]) -> BoxA
         "reason": box.lines[0].reason,
         "held": sum(_held(node, figures) for node in nodes),
         "rate": round(sum(rates.get(node, 0.0) for node in nodes), 2),
+        "cpu_seconds": round(sum(costs[node].cpu for node in nodes if node in costs), 6),
     }
 
 
@@ -105,7 +113,11 @@ def _held(node: int, figures: DeliveryFigures) -> int:
 
 
 def node_answer(
-    picture: DrawnNetwork, number: int, figures: DeliveryFigures, rates: Mapping[int, float]
+    picture: DrawnNetwork,
+    number: int,
+    figures: DeliveryFigures,
+    rates: Mapping[int, float],
+    costs: Mapping[int, NodeCost],
 ) -> NodeAnswer:
     """One node of a picture: what it does, what passes it, who uses it and why they share it."""
     line = _line(picture, number)
@@ -124,6 +136,7 @@ def node_answer(
         "group_rows": figures.group_rows.get(number, 0),
         "punctuations": figures.punctuation_rows.get(number, 0),
         "rate": round(rates.get(number, 0.0), 2),
+        "cost": costs.get(number, NodeCost()).to_json(),
         "box": picture.box_of[number],
     }
 

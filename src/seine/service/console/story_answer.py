@@ -13,7 +13,7 @@ from seine.safety.verdict_story import safety_lines
 from seine.service.console.console_answers import ChapterAnswer, StoryAnswer
 
 
-def story_answer(network: Network, declared: Declarations, name: str) -> StoryAnswer:
+def story_answer(network: Network, declared: Declarations, name: str, limits: list[str]) -> StoryAnswer:
     """The story of a query, as of a network; one that is paused is not in it, and has none."""
     query = declared.queries[name.lower()]
     answer: StoryAnswer = {
@@ -23,6 +23,7 @@ def story_answer(network: Network, declared: Declarations, name: str) -> StoryAn
         "inferred": [],
         "chapters": [],
         "holds": safety_lines(query.plan, network.joined.get(query.name, ())),
+        "limits": limits,
     }
     if query.name not in network.queries:
         return answer
