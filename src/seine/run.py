@@ -325,7 +325,7 @@ def _resumed(declarations: Declarations, options: Options) -> Network | None:
     deployment = Deployment(os.path.abspath(options.checkpoint))
     if not deployment.exists():
         return None
-    deployment.refuse_other_format()
+    deployment.bring_up_to_date()
     if deployment.settings.script != _fingerprint(declarations, options.sharing):
         raise SeineError(
             f"checkpoint '{deployment.folder}' belongs to another script",

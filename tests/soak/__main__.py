@@ -8,7 +8,9 @@ import tempfile
 import threading
 import time
 import traceback
+from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -20,6 +22,7 @@ from tests.soak.soak_report import judged, report
 
 _CHECK_SECONDS = 20.0
 _TIDY_SECONDS = 60.0
+_REPORT_SECONDS = 600.0
 _KILLS = 12  # on average
 _MOST_PAUSE = 4.0
 
@@ -33,8 +36,9 @@ def main() -> int:
         servers = _broker(stack) if options.kafka else None
         print(f"soak with seed {options.seed} in {folder}, {servers or 'no broker'}", flush=True)
         scene = Scene(folder, options.seed, servers, options.rows)
-        ended = _run(scene, options.seed, options.minutes * 60)
-        options.report.write_text(report(scene, options.seed, options.minutes * 60, ended))
+        write = partial(_write, options, scene)
+        ended = _run(scene, options.seed, options.minutes * 60, write)
+        write(options.minutes * 60, ended)
     print(f"{options.report} is written: {ended}; {len(scene.wrong)} wrong", flush=True)
     flat = options.minutes < 60 or all(one.is_flat for one in judged(scene))
     return 0 if flat and not scene.wrong and ended == "it stopped with status 0" else 1
@@ -51,6 +55,10 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
+def _write(options: argparse.Namespace, scene: Scene, seconds: float, ended: str) -> None:
+    options.report.write_text(report(scene, options.seed, seconds, ended))
+
+
 def _broker(stack: ExitStack) -> str | None:
     """The address of a private broker; None where there is none to start."""
     try:
@@ -60,13 +68,13 @@ def _broker(stack: ExitStack) -> str | None:
         return None
 
 
-def _run(scene: Scene, seed: int, seconds: float) -> str:
+def _run(scene: Scene, seed: int, seconds: float, write: Callable[[float, str], None]) -> str:
     """Let it go on for that long; how it ended. What is wrong is reported as soon as it is known."""
     closed = threading.Event()
     killer = threading.Thread(target=_kill, args=(scene, Random(seed + 1), seconds / 2, closed), daemon=True)
     killer.start()
     try:
-        _go_on(scene, seconds)
+        _go_on(scene, seconds, write)
         status = scene.close()
     except Exception:
         scene.wrong.append(traceback.format_exc())
@@ -79,8 +87,8 @@ def _run(scene: Scene, seed: int, seconds: float) -> str:
     return f"it stopped with status {status}"
 
 
-def _go_on(scene: Scene, seconds: float) -> None:
-    begin = checked = tidied = time.monotonic()
+def _go_on(scene: Scene, seconds: float, write: Callable[[float, str], None]) -> None:
+    begin = checked = tidied = written = time.monotonic()
     changes, reported = Changes(scene), 0
     while (now := time.monotonic()) < begin + seconds:
         changes.one()
@@ -95,6 +103,9 @@ def _go_on(scene: Scene, seconds: float) -> None:
                 f"{scene.truth.rows} rows, {sum(scene.happened.values())} changes",
                 flush=True,
             )
+        if now - written > _REPORT_SECONDS:
+            write(now - begin, "it goes on")
+            written = now
         if now - tidied > _TIDY_SECONDS:
             scene.tidy()
             tidied = now

@@ -104,7 +104,7 @@ class Changes:
             scene.service.ask(lambda client: client.register(script, file="s", folder=folder, replace=True))
             scene.forget(query)
             begun = scene.follow(query.name, kind)
-        begun.begin_at(scene.settle())
+        begun.begin_at(scene.instant + 1)
         return True
 
     def _pause(self) -> bool:

@@ -41,8 +41,8 @@ class QueryKind:
     def instant(self, record: dict[str, object]) -> int:
         """When a record begins; a group of a window is complete with the window."""
         row, start = record["row"], record["t_start"]
-        if self.kind == "window":
-            assert isinstance(row, dict)
+        assert isinstance(row, dict)
+        if self.kind == "window" and "since" in row:  # else it is of a query that had its name before
             return int(row["since"]) + PANE - 1
         return -1 if start is None else int(str(start))
 

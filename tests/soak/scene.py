@@ -73,6 +73,11 @@ class Scene:
                     if feed.name == "g":
                         self.watch.written.update(written)
 
+    @property
+    def instant(self) -> int:
+        """The largest time that was written."""
+        return self._instant
+
     @contextmanager
     def silent(self) -> Iterator[None]:
         """Nothing is written within this."""

@@ -207,7 +207,7 @@ def test_a_damaged_checkpoint_is_refused_and_no_output_lost(tmp_path, name, cont
 def test_a_checkpoint_of_another_format_is_refused_in_one_line(tmp_path, form):
     path, options = checkpointed(tmp_path)
     (tmp_path / "state" / "settings.json").write_text(json.dumps(form))
-    with pytest.raises(SeineError, match="was made by another version of Seine") as refusal:
+    with pytest.raises(SeineError, match=r"it is too (old|new)") as refusal:
         carry(path, **options)
     assert refusal.value.hint and "\n" not in refusal.value.message
 

@@ -20,6 +20,7 @@ MODULES = {
     "top_command": ("top",),
     "tail_command": ("tail",),
     "token_command": ("token",),
+    "backup_command": ("backup", "restore"),
     "bench_command": ("bench",),
 }
 
@@ -85,6 +86,10 @@ def command_module(name: str) -> ModuleType:
             from seine.cli import tail_command
 
             return tail_command
+        case "backup_command":
+            from seine.cli import backup_command
+
+            return backup_command
         case "token_command":
             from seine.cli import token_command
 

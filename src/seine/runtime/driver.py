@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from seine.errors import RunError
 from seine.graph.state_place import Holding
@@ -117,6 +118,12 @@ class Driver:
     @property
     def _paced_intake(self) -> PacedIntake | None:
         return self._intake if isinstance(self._intake, PacedIntake) and self._intake.paced else None
+
+    @contextmanager
+    def still(self) -> Iterator[None]:
+        """Within this no micro-batch is committed."""
+        with self._committing:
+            yield
 
     def _commit(self, number: int, reports: Sequence[TaskReport]) -> None:
         if self._closed:  # a batch that nobody waits for any more: whoever goes on does it again

@@ -189,6 +189,13 @@ class StreamAnswer(TypedDict):
     holds_back: Annotated[HoldingBack | None, Field(description="who waits for it; null if nobody")]
 
 
+class SnapshotAnswer(TypedDict):
+    """A snapshot of the service's folder, for a backup."""
+
+    folder: Annotated[str, Field(description="where it is; whoever asked for it removes it")]
+    entry: Annotated[int, Field(description="the last entry that is delivered in it")]
+
+
 class PushAnswer(TypedDict):
     """Records that were taken, durably."""
 

@@ -63,6 +63,9 @@ class Client:
     def resume(self, name: str) -> dict[str, Any]:
         return self._object("POST", f"/v1/queries/{quote(name, safe='')}/resume")
 
+    def snapshot(self) -> dict[str, Any]:
+        return self._object("POST", "/v1/snapshots")
+
     def tail(
         self, name: str, start: str, follow: bool, tell: Callable[[str], None] = lambda text: None
     ) -> Iterator[bytes]:

@@ -10,6 +10,7 @@ sinks/          how far each sink has come
 undelivered/    by sink, the records that a webhook did not take
 audit.jsonl     who changed what, and when
 tokens.json     names, roles and digests of tokens, if there are any
+snapshots/      of the folder, while a backup is made of it
 samples/        a sample of each stream, for plans
 service.json    where the service listens, while it does
 lock            held by the one process that serves
@@ -47,6 +48,7 @@ class ServiceFolder:
         self.audit = os.path.join(self.path, "audit.jsonl")
         self.tokens = os.path.join(self.path, "tokens.json")
         self.samples = os.path.join(self.path, "samples")
+        self.snapshots = os.path.join(self.path, "snapshots")
         self._address = os.path.join(self.path, "service.json")
 
     @property
@@ -58,6 +60,10 @@ class ServiceFolder:
         """Refuse a source that is a file of the service's: each entry would make more of it to read."""
         if not lies_within(source, map(os.path.realpath, (self.input, self.output))):
             refuse_inside(self.path, source, "the service")
+
+    def holds(self, path: str) -> bool:
+        """Whether a path lies in the folder, links followed."""
+        return lies_within(path, [os.path.realpath(self.path)])
 
     def lock(self) -> FolderLock:
         """Take the folder for this process, making it if it is not there."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -25,7 +26,7 @@ from seine.operators.state.work_budget import WorkBudget
 from seine.runtime.driver import Driver
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.kept_functions import keep_functions, load_functions
-from seine.runtime.folder.settings import new_settings
+from seine.runtime.folder.settings import FORMAT, new_settings
 from seine.runtime.history_replay import HistoryReplays
 from seine.runtime.option_secrets import OptionSecrets
 from seine.runtime.output.log_files import LogFiles
@@ -45,9 +46,11 @@ from seine.service.answers import (
     RelatedAnswer,
     RetainedAnswer,
     SinkAnswer,
+    SnapshotAnswer,
     StatusAnswer,
     StreamAnswer,
 )
+from seine.service.backup.snapshot import take_snapshot
 from seine.service.costs import CostMeter, CostPart, NodeCost, costs_answer, kind_costs
 from seine.service.dead_letters import latest_dead_letters, read_dead_letters
 from seine.service.figures import FigureTaker
@@ -127,6 +130,8 @@ class Service:
             sources = SourceGate(folder, options.secrets, self._door, self._pushes, self._reach)
             restored = restore(snapshot, self.deployment, sources.roots, options.strategy)
         view, turn = restored[0], RLock()
+        self._turn = turn
+        shutil.rmtree(folder.snapshots, ignore_errors=True)  # of a backup that was cut off
         self._secrets, self._batch_rows = options.secrets, options.batch_rows
         self._pushes.clear(view.declared.streams.values())
         if options.reading:
@@ -180,7 +185,9 @@ class Service:
     def _prepare(self, options: ServiceOptions) -> None:
         """Make the folder of the pipeline; a crash in the middle of that leaves it to be made anew."""
         if self.deployment.exists():
-            self.deployment.refuse_other_format()
+            had = self.deployment.bring_up_to_date()
+            if had != FORMAT:
+                options.notice(f"the folder had format {had}, and has format {FORMAT} now")
             self.deployment.allow(options.budget)
             return
         self.deployment.refuse_foreign()
@@ -260,6 +267,11 @@ class Service:
         view = self.published.view
         if self._sinks is not None:
             self._sinks.follow(view.sinks, lambda name: view.find(name).query)
+
+    def snapshot(self) -> SnapshotAnswer:
+        """What a kill at this moment would leave, in a folder that whoever asked for it removes."""
+        with self.driver.still(), self._turn:
+            return {"folder": take_snapshot(self.folder), "entry": self.sink.totals.entry}
 
     def stop(self) -> None:
         """End soon; whoever waits for results hears that there will be no more."""

@@ -42,12 +42,12 @@ from seine.intake.source_branch import PipelineShape
 from seine.operators.state.work_budget import WorkBudget
 from seine.runtime.folder.durable import write_whole
 from seine.runtime.folder.faults import Faults
+from seine.runtime.folder.format_steps import bring_up_to_date
 from seine.runtime.folder.handover import handover_path
 from seine.runtime.folder.settings import (
     EndedPipeline,
     Settings,
     read_settings,
-    refuse_other_format,
     settings_path,
 )
 from seine.runtime.folder.versions import Versions
@@ -85,9 +85,9 @@ class Deployment:
             reason = f"it holds '{sorted(foreign)[0]}' and no checkpoint" if foreign else "it is not writable"
             raise SeineError(f"cannot keep state in '{self.folder}': {reason}", hint=_NEW)
 
-    def refuse_other_format(self) -> None:
-        """Refuse a folder that another version of Seine made."""
-        refuse_other_format(self.folder)
+    def bring_up_to_date(self) -> int:
+        """Let a folder of the format before have the present one; the format that it had."""
+        return bring_up_to_date(self.folder)
 
     def create(self, settings: Settings) -> None:
         """Make it the folder of a pipeline: from now on it `exists`."""

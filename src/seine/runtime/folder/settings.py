@@ -16,7 +16,7 @@ from seine.operators.state.work_budget import WorkBudget
 from seine.runtime.folder.bucket_labels import labels
 from seine.typed_json import read_json
 
-FORMAT = 8  # of the deployment folder: what an earlier or later Seine wrote is refused
+FORMAT = 8  # of the deployment folder; format_steps.py brings the one before it up to date
 
 T = TypeVar("T")
 
@@ -52,12 +52,6 @@ class Settings(Struct, frozen=True):
     format: int = FORMAT
 
 
-class _FormatMark(Struct, frozen=True):
-    """All that settings of any format have."""
-
-    format: int
-
-
 def new_settings(
     buckets: int,
     depth: int,
@@ -72,23 +66,19 @@ def new_settings(
     Unless another folder is given, the cache has a name of its own in the system's temporary folder: whoever
     starts the pipeline again finds and removes it there.
     """
-    place = cache or os.path.join(tempfile.gettempdir(), f"seine-cache-{uuid.uuid4().hex}")
+    place = cache or new_cache()
     settings = Settings(tuple(labels(buckets)), buckets, depth, place, script=script, memory=memory)
     return settings if budget is None else replace(settings, budget=budget)
+
+
+def new_cache() -> str:
+    """A place for decoded state that no other pipeline has."""
+    return os.path.join(tempfile.gettempdir(), f"seine-cache-{uuid.uuid4().hex}")
 
 
 def read_settings(folder: str) -> Settings:
     """The settings of the pipeline that lives in a folder."""
     return read_record(settings_path(folder), Settings)
-
-
-def refuse_other_format(folder: str) -> None:
-    """Refuse the folder of a pipeline that another version of Seine started."""
-    if read_record(settings_path(folder), _FormatMark).format != FORMAT:
-        raise SeineError(
-            f"checkpoint '{folder}' was made by another version of Seine",
-            hint="use that version, or name a new folder",
-        )
 
 
 def read_record(path: str, kind: type[T]) -> T:

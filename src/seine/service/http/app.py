@@ -22,6 +22,7 @@ from seine.service.answers import (
     OutcomeAnswer,
     QueryAnswer,
     RelatedAnswer,
+    SnapshotAnswer,
     StatusAnswer,
     StreamAnswer,
 )
@@ -190,6 +191,16 @@ async def _pause(calls: Calls, who: Asker, name: QueryName) -> Response:
 async def _resume(calls: Calls, who: Asker, name: QueryName) -> Response:
     outcome = await calls.changes.run(lambda: calls.service.changes.resume(who, name))
     return JsonAnswer(outcome.to_json())
+
+
+@ROUTER.post(
+    "/v1/snapshots",
+    operation_id="snapshot",
+    summary="Make a snapshot of the service's folder, for a backup",
+    response_model=SnapshotAnswer,
+)
+async def _snapshot(calls: Calls) -> Response:
+    return JsonAnswer(await calls.changes.run(calls.service.snapshot))
 
 
 @ROUTER.get(

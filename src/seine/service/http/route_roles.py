@@ -40,6 +40,7 @@ ROUTE_ROLES: Mapping[tuple[str, str], Role | None] = {
     ("GET", "/v1/network"): "read",
     ("GET", "/v1/network/{node}"): "read",
     ("GET", "/v1/batches"): "read",
+    ("POST", "/v1/snapshots"): "admin",
     ("POST", "/v1/check"): "write",
     ("POST", "/v1/try"): "write",
     ("POST", "/v1/scripts"): "write",

@@ -74,10 +74,10 @@ def test_a_checkpoint_of_another_format_is_refused_with_one_line(tmp_path: Path)
     Run(read_script(script), options).close()
     settings = next(path for path in (tmp_path / "d").rglob("*.json") if '"format"' in path.read_text())
     form = json.loads(settings.read_text())
-    settings.write_text(json.dumps({**form, "format": form["format"] - 1}))
+    settings.write_text(json.dumps({**form, "format": form["format"] - 2}))
     with pytest.raises(SeineError) as refused:
         Run(read_script(script), options)
-    assert str(refused.value).splitlines()[0].endswith("was made by another version of Seine")
+    assert str(refused.value).splitlines()[0].endswith("it is too old")
 
 
 def test_a_run_without_a_checkpoint_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,151 @@
+"""A backup: a folder with the files of a service, and a manifest with their digests, which comes last."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import time
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from seine import __version__
+from seine.errors import SeineError
+from seine.runtime.folder.durable import write_whole
+from seine.runtime.folder.format_steps import format_of, refuse_unread
+from seine.runtime.folder.settings import read_record
+from seine.service.backup.relocation import relocate
+from seine.typed_json import write_json
+
+MANIFEST = "manifest.json"
+_FILES = "files"
+_CHUNK_BYTES = 1 << 20
+
+
+class KeptFile(Struct, frozen=True):
+    """The length and the SHA-256 of a file."""
+
+    size: int
+    digest: str
+
+
+class Manifest(Struct, frozen=True):
+    """What a backup is of: the folder as it was called, its format, when, and every file."""
+
+    seine: str
+    format: int
+    folder: str
+    made: str
+    files: dict[str, KeptFile]
+
+
+def refuse_filled(folder: str, what: str) -> None:
+    """Refuse a folder that has something in it."""
+    try:
+        filled = os.path.exists(folder) and (not os.path.isdir(folder) or os.listdir(folder))
+    except OSError as error:
+        raise SeineError(f"cannot look into '{folder}': {error.strerror}") from error
+    if filled:
+        raise SeineError(
+            f"'{folder}' is not empty", hint=f"name a new folder for the {what}, or an empty one"
+        )
+
+
+def write_backup(source: str, named: str, target: str) -> Manifest:
+    """Copy the files of a service, which hold still, from `source`; `named` is where the service has them."""
+    refuse_filled(target, "backup")
+    os.makedirs(os.path.join(target, _FILES), mode=0o700, exist_ok=True)
+    files = {path: _copied(os.path.join(source, path), _kept(target, path)) for path in _paths(source)}
+    made = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    mark = format_of(os.path.join(source, "pipeline"))
+    manifest = Manifest(__version__, mark, named, made, files)
+    write_whole(os.path.join(target, MANIFEST), write_json(manifest, indent=1))
+    return manifest
+
+
+def read_backup(folder: str) -> Manifest:
+    """The manifest of a backup that is whole and whose format can be read."""
+    path = os.path.join(folder, MANIFEST)
+    if not os.path.exists(path):
+        raise SeineError(
+            f"'{folder}' is no backup: it has no {MANIFEST}", hint="make one: seine backup FOLDER TARGET"
+        )
+    manifest = read_record(path, Manifest)
+    refuse_unread(folder, manifest.format)
+    return manifest
+
+
+def restore_backup(backup: str, folder: str) -> Manifest:
+    """Bring the files of a backup into a folder, each checked by its digest; if one is wrong, none stays."""
+    manifest = read_backup(backup)
+    refuse_filled(folder, "service")
+    existed = os.path.exists(folder)
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        for path, kept in manifest.files.items():
+            _check(path, _copied(_kept(backup, path), _inside(folder, path)), kept)
+        relocate(folder, manifest.folder, os.path.abspath(folder))
+    except BaseException:
+        _empty(folder, existed)
+        raise
+    return manifest
+
+
+def verify_backup(backup: str) -> Manifest:
+    """Look whether every file of a backup is as it was."""
+    manifest = read_backup(backup)
+    for path, kept in manifest.files.items():
+        _check(path, _copied(_kept(backup, path), os.devnull), kept)
+    return manifest
+
+
+def _check(path: str, seen: KeptFile, kept: KeptFile) -> None:
+    if seen != kept:
+        raise SeineError(
+            f"the backup is damaged: '{path}' is not what was backed up",
+            hint="take another backup of this service",
+        )
+
+
+def _kept(backup: str, path: str) -> str:
+    return _inside(os.path.join(backup, _FILES), path)
+
+
+def _inside(folder: str, path: str) -> str:
+    """A path within a folder; a manifest that leads out of it was not written by us."""
+    whole = os.path.normpath(os.path.join(folder, path))
+    if not whole.startswith(os.path.join(os.path.normpath(folder), "")):
+        raise SeineError(f"the backup is damaged: '{path}' leads out of it")
+    return whole
+
+
+def _paths(top: str) -> Iterator[str]:
+    for folder, _, names in os.walk(top):
+        for name in sorted(names):
+            yield os.path.relpath(os.path.join(folder, name), top)
+
+
+def _copied(source: str, target: str) -> KeptFile:
+    """Copy a file durably; its length and digest as they were read."""
+    digest, size = hashlib.sha256(), 0
+    if target != os.devnull:
+        os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
+    try:
+        with open(source, "rb") as read, open(target, "wb") as written:
+            while chunk := read.read(_CHUNK_BYTES):
+                written.write(chunk)
+                digest.update(chunk)
+                size += len(chunk)
+            written.flush()
+            if target != os.devnull:
+                os.fsync(written.fileno())
+    except FileNotFoundError:
+        raise SeineError(f"the backup is damaged: '{source}' is missing") from None
+    return KeptFile(size, digest.hexdigest())
+
+
+def _empty(folder: str, existed: bool) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    if existed:
+        os.makedirs(folder, exist_ok=True)
