@@ -3,6 +3,7 @@
 # make test        every test        make lint    style and types        make bench    the benchmarks
 # make chaos       a service among bad neighbours, for ten minutes; SEED=7 repeats what seed 7 did
 # make kills       from topics to topics and tables, killed a hundred times (make test: ten); a cluster; spark-submit
+# make fuzz        ten minutes of scripts and requests that are nearly right; make test has few of them
 # make soak        hours of a service that everything happens to, MINUTES=120; its report is docs/soak.md
 # make conformance the conformance kit beside the repository, plainly and in small batches
 # make console     build the console's page into the package; it needs Node, which users do not
@@ -22,7 +23,7 @@ MINUTES := 120
 CHAOS_BOUND := 180
 CHAOS = SEINE_SEEDS=$(SEED)-$$(($(SEED) + 1)) SEINE_CHAOS_SECONDS=$(CHAOS_SECONDS) SEINE_CHAOS_BOUND=$(CHAOS_BOUND)
 
-.PHONY: console package site install demo test tests-on-spark tests-without-spark chaos kills soak conformance lint format bench lock clean
+.PHONY: console package site install demo test tests-on-spark tests-without-spark chaos kills fuzz soak conformance lint format bench lock clean
 .DELETE_ON_ERROR:
 
 install: $(STAMP)
@@ -62,6 +63,9 @@ chaos: install
 
 kills: install
 	@$(WITH_JAVA) && export JAVA_HOME && $(BIN)/python -m pytest -q -m slow tests/spark tests/console
+
+fuzz: install
+	@SEINE_FUZZ_SECONDS=300 SEINE_FUZZ_TRIES=1000000000 SEINE_FUZZ_SEED=$(SEED) $(BIN)/python -m pytest -q tests/fuzz
 
 soak: install
 	@scripts/find_kafka > /dev/null

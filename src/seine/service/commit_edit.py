@@ -10,6 +10,7 @@ from msgspec import to_builtins
 from seine.catalog import Catalog, CatalogChange, StoredQuery
 from seine.catalog.index import Placement
 from seine.graph.snapshot import NetworkChange
+from seine.service.audit_note import PENDING
 from seine.service.edit import Edit
 from seine.service.published_view import ServiceView
 from seine.service.running_nodes import enter_nodes
@@ -22,8 +23,11 @@ def enter(
     after: ServiceView,
     begun: Sequence[Placement] = (),
     network: NetworkChange | None = None,
+    lines: Sequence[str] = (),
 ) -> None:
     """Record all of an edit, what it made of the network, and from when on; or nothing.
+
+    `lines` are what the audit log will have of it, if somebody asked for it.
 
     The computation index has what runs: those that cease leave it, those that begin enter it; nodes likewise.
     """
@@ -37,6 +41,8 @@ def enter(
             now = after.registered[key]
             change.resume_query(now.query.name, now.birth_epoch, now.position)
         change.enter(begun)
+        if lines:
+            change.set(PENDING, list(lines))
         if after.epoch != before.epoch:
             change.set("epoch", after.epoch)
         if after.failures != before.failures:

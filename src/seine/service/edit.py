@@ -15,6 +15,7 @@ from seine.errors import Position, TakenError
 from seine.frontends.script.script import Declarations, Script
 from seine.runtime.folder.failures import Failure
 from seine.runtime.history_replay import HistoryStart
+from seine.service.audit_note import AuditNote
 from seine.service.published_view import RegisteredQuery, ServiceView
 
 
@@ -34,6 +35,7 @@ class Edit:
     positions: Mapping[str, Position] = field(default_factory=dict)
     altered: frozenset[str] = frozenset()  # streams that get a column more, and go on
     by: str | None = None  # who asked for it
+    notes: tuple[AuditNote, ...] = ()  # what the audit log will have of it
 
     def owner(self, view: ServiceView, key: str) -> str | None:
         """Whose a query that begins is: what takes the place of another keeps its owner."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from seine.catalog.index import Placement
 from seine.service.answers import OutcomeAnswer, RelationAnswer
@@ -28,6 +29,17 @@ class Outcome:
     computes: Computed = field(default_factory=dict)
     related: Mapping[str, list[Related]] | None = None
     declared: tuple[str, ...] = ()
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What the audit log has of it."""
+        return {
+            "version": self.version,
+            "entry": self.entry,
+            "registered": list(self.registered),
+            "dropped": list(self.dropped),
+            "declared": list(self.declared),
+        }
 
     def to_json(self) -> OutcomeAnswer:
         return {

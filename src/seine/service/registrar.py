@@ -48,6 +48,7 @@ from seine.service.access.permissions import changed_declarations, refuse_forbid
 from seine.service.access.principal import LOCAL, Principal
 from seine.service.access.quotas import Quota
 from seine.service.answers import MOST_QUERIES
+from seine.service.audit_note import Notes
 from seine.service.commit_edit import enter, enter_moves
 from seine.service.edit import (
     Edit,
@@ -184,7 +185,14 @@ class Registrar:
         self._intake, self._sink, self._publisher = intake, sink, publisher
 
     def register(
-        self, text: str, *, file: str, folder: str, replace: bool = False, by: Principal = LOCAL
+        self,
+        text: str,
+        *,
+        file: str,
+        folder: str,
+        replace: bool = False,
+        by: Principal = LOCAL,
+        notes: Notes = (),
     ) -> Outcome:
         """Carry out a script; refused whole, with a position and a hint, it leaves no trace."""
 
@@ -194,19 +202,19 @@ class Registrar:
             confine(script.declarations, known, roots)
             return edit_of_script(script)
 
-        return self._change(edit, by, large=len(text) > _LONG_SCRIPT)
+        return self._change(edit, by, notes, large=len(text) > _LONG_SCRIPT)
 
-    def drop(self, name: str, by: Principal = LOCAL) -> Outcome:
+    def drop(self, name: str, by: Principal = LOCAL, notes: Notes = ()) -> Outcome:
         """Drop a query; what only it used is freed."""
-        return self._change(lambda: edit_of_drop(self.view, self._key(name)), by)
+        return self._change(lambda: edit_of_drop(self.view, self._key(name)), by, notes)
 
-    def pause(self, name: str, by: Principal = LOCAL) -> Outcome:
+    def pause(self, name: str, by: Principal = LOCAL, notes: Notes = ()) -> Outcome:
         """Take a query out of the network, but keep its declaration."""
-        return self._change(lambda: edit_of_pause(self.view, self._key(name, paused=False)), by)
+        return self._change(lambda: edit_of_pause(self.view, self._key(name, paused=False)), by, notes)
 
-    def resume(self, name: str, by: Principal = LOCAL) -> Outcome:
+    def resume(self, name: str, by: Principal = LOCAL, notes: Notes = ()) -> Outcome:
         """Let a query that is paused, or failed, run again; it counts from now on, like a new one."""
-        return self._change(lambda: edit_of_resume(self.view, self._key(name, paused=True)), by)
+        return self._change(lambda: edit_of_resume(self.view, self._key(name, paused=True)), by, notes)
 
     @property
     def source_roots(self) -> tuple[str, ...]:
@@ -262,7 +270,7 @@ class Registrar:
         with self._catalog.read() as snapshot:
             return replace(outcome, related={name: related(snapshot, computes[name]) for name in computes})
 
-    def quarantine(self, failures: Mapping[str, Failure]) -> None:
+    def quarantine(self, failures: Mapping[str, Failure], notes: Notes = ()) -> None:
         """Let queries fail: in no network from now on, and what is written and not done goes on without them.
 
         A name may by now be that of another query, or of none: then only entries from before are withheld.
@@ -276,7 +284,7 @@ class Registrar:
                 if not one.paused and one.position.entry <= blamed[key].entry
             }
             if ending:
-                edit = edit_of_failures(self.view, ending)
+                edit = replace(edit_of_failures(self.view, ending), notes=tuple(notes))
                 self._carry_out(edit, RelationReads(), OpenedFeeds(self._open_feed))
             for name, failure in failures.items():
                 another = standing.get(name.lower())
@@ -305,7 +313,9 @@ class Registrar:
             raise TakenError(f"query {registered.query.name} is {state}")
         return registered.query.name.lower()
 
-    def _change(self, edit_now: Callable[[], Edit], by: Principal, *, large: bool = False) -> Outcome:
+    def _change(
+        self, edit_now: Callable[[], Edit], by: Principal, notes: Notes, *, large: bool = False
+    ) -> Outcome:
         """Carry out the edit that follows from what is registered when its turn comes.
 
         Relations are read and sources opened in between turns. If somebody else had a turn meanwhile the
@@ -320,7 +330,7 @@ class Registrar:
                     edit = seen[1] if seen is not None and seen[0] is view else edit_now()
                     refuse_forbidden(edit, view, by)
                     self._sources.refuse_out_of_reach(edit, view)
-                    seen = view, replace(edit, by=by.name)
+                    seen = view, replace(edit, by=by.name, notes=tuple(notes))
                     self._quota.refuse_queries(seen[1], view)
                     needed, joining = self._edited(edit).needed_relations(), edit.streams(view)[0]
                     if reads.suffice(needed) and feeds.suffice(joining):
@@ -434,7 +444,11 @@ class Registrar:
         sinks = standing_sinks(edit.declared, view, self._folder, positions.results, self._secrets)
         after = replace(after, failures=edit.failures(view), histories=histories, sinks=sinks)
         entered = [one for placed in computes.values() for one in placed]
-        enter(self._catalog, edit, view, after, entered, planned.change)
+        dropped = tuple(view.registered[key].query.name for key in sorted(edit.go))
+        declared, names = tuple(changed_declarations(view, edit)), tuple(one.name for one in begin.values())
+        outcome = Outcome(after.version, positions.entry, names, dropped, computes, declared=declared)
+        lines = [note.line(**outcome.facts) for note in edit.notes]
+        enter(self._catalog, edit, view, after, entered, planned.change, lines)
         self.view, self.relations = after, planned.relations
         self._settled.begin(begun.values(), after.nodes)
         self._publisher.publish_view(after)
@@ -442,7 +456,6 @@ class Registrar:
         self._intake.alter([edit.declared.streams[name] for name in sorted(edit.altered)])
         limits = {query.name: limit_of(query) for query in begin.values()}
         self._sink.roster.announce(positions.entry, [query.name for query in cease.values()], limits)
-        dropped = [view.registered[key].query.name for key in sorted(edit.go)]
         _logger.info(
             "network changed",
             extra={
@@ -452,10 +465,9 @@ class Registrar:
                 "end": _shown([query.name for query in cease.values()]),
             },
         )
-        declared = tuple(changed_declarations(view, edit))
-        return Outcome(
-            after.version, positions.entry, tuple(limits), tuple(dropped), computes, declared=declared
-        )
+        for note, line in zip(edit.notes, lines, strict=True):
+            note.append(line)
+        return outcome
 
 
 @dataclass(frozen=True)

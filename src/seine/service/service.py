@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from threading import RLock
 
+from msgspec import convert
+
 from seine.algebra.definitions import StreamDef
 from seine.catalog import Catalog
 from seine.intake.alignment import NO_LEAD, Lead
@@ -50,6 +52,7 @@ from seine.service.answers import (
     StatusAnswer,
     StreamAnswer,
 )
+from seine.service.audit_note import PENDING
 from seine.service.backup.snapshot import take_snapshot
 from seine.service.costs import CostMeter, CostPart, NodeCost, costs_answer, kind_costs
 from seine.service.dead_letters import latest_dead_letters, read_dead_letters
@@ -129,6 +132,7 @@ class Service:
             self._reach = options.reach.with_own(folder.input, folder.output)
             sources = SourceGate(folder, options.secrets, self._door, self._pushes, self._reach)
             restored = restore(snapshot, self.deployment, sources.roots, options.strategy)
+            pending_lines = convert(snapshot.setting(PENDING, []), list[str])
         view, turn = restored[0], RLock()
         self._turn = turn
         shutil.rmtree(folder.snapshots, ignore_errors=True)  # of a backup that was cut off
@@ -139,7 +143,9 @@ class Service:
         self.registrar = Registrar(
             folder, self._catalog, self.deployment, restored, turn, sources, options.notice
         )
-        self.changes = AuditedChanges(self.registrar, AuditLog(folder.audit))
+        log = AuditLog(folder.audit)
+        log.append_missing(pending_lines)  # of a change that the last process did not live to note
+        self.changes = AuditedChanges(self.registrar, log)
         self._retained = self._open_retained(options)
         self._intake = self._open_intake(options, turn)
         files, keep = (folder.results, folder.dead), options.keep
@@ -422,8 +428,7 @@ class Service:
         self._costs.add(reports, self.registrar.view.nodes)
         over = self._quota.judge(entry, reports, self.registrar.view)
         if over:
-            self.registrar.quarantine(over)
-            self.changes.note_paused({name: failure.reason for name, failure in over.items()})
+            self.changes.quarantine(over)
         return over
 
     def _committed(self, sink: Sink) -> None:

@@ -4,6 +4,9 @@
 
 Names are in it, texts of scripts and tokens never. A line is on disk before the answer leaves. Files are
 opened for each line, so that commands may write to the log of a service that runs.
+
+Law: a change that is true has its line, whatever is killed. The lines of a change are in the catalog, by the
+transaction that makes it true; a service that is opened appends those that the log does not have.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -36,6 +39,10 @@ class AuditLog:
 
     def note(self, who: Principal, action: str, outcome: str, **facts: Any) -> None:
         """Append a line; when this returns it is on disk."""
+        self.append(self.line(who, action, outcome, **facts))
+
+    def line(self, who: Principal, action: str, outcome: str, **facts: Any) -> str:
+        """A line of something that happens now."""
         known = {name: fact for name, fact in facts.items() if fact not in (None, [], ())}
         line = {
             "time": self._now().isoformat(timespec="milliseconds"),
@@ -45,7 +52,11 @@ class AuditLog:
             "outcome": outcome,
             **known,
         }
-        text = json.dumps(line, ensure_ascii=True).encode() + b"\n"
+        return json.dumps(line, ensure_ascii=True)
+
+    def append(self, line: str) -> None:
+        """Append a line that `line` has made; when this returns it is on disk."""
+        text = line.encode() + b"\n"
         folder = os.open(os.path.dirname(self.path), os.O_RDONLY)
         try:
             fcntl.flock(folder, fcntl.LOCK_EX)  # nobody else appends, or begins another file, meanwhile
@@ -53,6 +64,17 @@ class AuditLog:
             self._append(text)
         finally:
             os.close(folder)
+
+    def append_missing(self, lines: Sequence[str]) -> None:
+        """Append the lines that are not among those of the last two files."""
+        missing = dict.fromkeys(lines)
+        for path in (f"{self.path}.1", self.path):
+            if missing and os.path.exists(path):
+                with open(path, encoding="ascii", errors="replace") as file:
+                    for line in file:
+                        missing.pop(line.rstrip("\n"), None)
+        for line in missing:
+            self.append(line)
 
     def _append(self, text: bytes) -> None:
         with open(self.path, "ab", opener=lambda path, flags: os.open(path, flags, _PRIVATE)) as file:

@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from seine.errors import SeineError
+from seine.runtime.folder.failures import Failure
 from seine.service.access.audit_log import AuditLog
 from seine.service.access.principal import Principal
+from seine.service.audit_note import AuditNote
 from seine.service.outcome import Outcome
 from seine.service.registrar import Registrar
 
@@ -24,41 +26,50 @@ class AuditedChanges:
         """Carry out a script for somebody."""
 
         def change() -> Outcome:
-            return self._registrar.register(text, file=file, folder=folder, replace=replace, by=who)
+            notes = [self._note(who, "register", file=file)]
+            return self._registrar.register(
+                text, file=file, folder=folder, replace=replace, by=who, notes=notes
+            )
 
         return self._noted(who, "register", change, file=file)
 
     def drop(self, who: Principal, name: str) -> Outcome:
-        return self._noted(who, "drop", lambda: self._registrar.drop(name, by=who), query=name)
+        notes = [self._note(who, "drop", query=name)]
+        return self._noted(who, "drop", lambda: self._registrar.drop(name, by=who, notes=notes), query=name)
 
     def pause(self, who: Principal, name: str) -> Outcome:
-        return self._noted(who, "pause", lambda: self._registrar.pause(name, by=who), query=name)
+        notes = [self._note(who, "pause", query=name)]
+        return self._noted(who, "pause", lambda: self._registrar.pause(name, by=who, notes=notes), query=name)
 
     def resume(self, who: Principal, name: str) -> Outcome:
-        return self._noted(who, "resume", lambda: self._registrar.resume(name, by=who), query=name)
+        notes = [self._note(who, "resume", query=name)]
 
-    def note_paused(self, reasons: Mapping[str, str]) -> None:
-        """Note the queries that the service itself has paused, and why."""
-        for name, reason in reasons.items():
-            self._log.note(_SERVICE, "pause", "done", query=name, reason=reason)
+        def change() -> Outcome:
+            return self._registrar.resume(name, by=who, notes=notes)
+
+        return self._noted(who, "resume", change, query=name)
+
+    def quarantine(self, failures: Mapping[str, Failure]) -> None:
+        """Pause queries that the service itself will not let go on, and note why."""
+        notes = [
+            self._note(_SERVICE, "pause", query=name, reason=failure.reason)
+            for name, failure in failures.items()
+        ]
+        self._registrar.quarantine(failures, notes)
+
+    def _note(self, who: Principal, action: str, **facts: Any) -> AuditNote:
+        """How the log will have a change, when it is known what it does."""
+
+        def line(**done: Any) -> str:
+            return self._log.line(who, action, "done", **facts, **done)
+
+        return AuditNote(line, self._log.append)
 
     def _noted(self, who: Principal, action: str, change: Callable[[], Outcome], **facts: Any) -> Outcome:
-        """The outcome of a change, noted as done, or as refused with the reason."""
+        """The outcome of a change; one that is refused is noted here, with the reason."""
         try:
-            outcome = change()
+            return change()
         except SeineError as error:
             place = None if error.where is None else str(error.where)
             self._log.note(who, action, "refused", reason=error.message, where=place, **facts)
             raise
-        self._log.note(
-            who,
-            action,
-            "done",
-            **facts,
-            version=outcome.version,
-            entry=outcome.entry,
-            registered=list(outcome.registered),
-            dropped=list(outcome.dropped),
-            declared=list(outcome.declared),
-        )
-        return outcome

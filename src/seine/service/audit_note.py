@@ -1,0 +1,20 @@
+"""What the audit log will have of a change: written with the change, by one transaction, then to the log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+PENDING = "audit"  # the setting of the catalog that has the lines of the last change
+
+
+@dataclass(frozen=True)
+class AuditNote:
+    """`line` makes the line of a change of what it did, and `append` brings it to the log."""
+
+    line: Callable[..., str]
+    append: Callable[[str], None]
+
+
+Notes: TypeAlias = Sequence[AuditNote]  # what the audit log will have of a change
