@@ -24,6 +24,7 @@ from seine.rows.delta import FOREVER, NEVER
 
 _logger = logging.getLogger(__name__)
 
+_READ_BYTES = 16 * 1024 * 1024  # of a source at a time: memory of larger blocks is not used again
 _MOST_LOST_KEPT = 10  # in the status of a stream
 _DEFAULT_SURROUNDINGS = Surroundings()
 
@@ -104,7 +105,7 @@ class StreamFeed:
         space = size - sum(chunk.size for chunk in self._buffer)
         while room > 0:
             drained = self._position if not self._buffer else None
-            lines_read = self._source.read(room, max(space, 0), drained)
+            lines_read = self._source.read(room, min(max(space, 0), _READ_BYTES), drained)
             self._move_positions()
             if lines_read is None:
                 return

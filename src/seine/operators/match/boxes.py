@@ -23,7 +23,7 @@ import pyarrow as pa
 from seine.algebra.arrays import IntArray
 from seine.algebra.expressions import Expression, conjuncts
 from seine.evaluate.ordinals import MAX_CODE, VALUE_CODES, Coder, Places, has_own_codes
-from seine.operators.match.comparison import Comparison, comparison_of, has_parameter
+from seine.operators.match.comparison import Comparison, comparison_of, has_parameter, with_shared_constants
 
 _MOST_BOXES_FROM_LISTS = 1 << 18  # boxes that IN lists may make of one table; beyond, lists are residual
 
@@ -58,7 +58,7 @@ class Conjuncts(NamedTuple):
 def split_conjuncts(shape: Expression | None, table: Sequence[pa.Array], count: int) -> Conjuncts:
     """The conjuncts of a shape by how they are evaluated; an IN list that is too long is residual."""
     parts, boxes = Conjuncts([], [], []), count
-    for part in dict.fromkeys(conjuncts(shape)):
+    for part in dict.fromkeys(with_shared_constants(one, table) for one in conjuncts(shape)):
         comparison = comparison_of(part, table, count)
         many = max(1, len(comparison.constants)) * boxes if comparison else 0
         if comparison and many <= max(_MOST_BOXES_FROM_LISTS, boxes):

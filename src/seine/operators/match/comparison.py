@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from seine.algebra.expressions import Call, Column, Expression, Literal, Parameter, walk
+from seine.algebra.expressions import Call, Column, Expression, Literal, Parameter, rewrite, walk
 from seine.algebra.types import Kind
 
 _MIRROR = {"eq": "eq", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
@@ -36,6 +37,31 @@ def comparison_of(part: Expression, table: Sequence[pa.Array], count: int) -> Co
     if left.type.kind is Kind.NULL:
         return None
     return Comparison(op, left, [_constants(one, table, count) for one in right])
+
+
+def with_shared_constants(part: Expression, table: Sequence[pa.Array]) -> Expression:
+    """A conjunct in which parameters inside of operands are constants, where all selections have the same.
+
+    So `MOD(x, ?0) = ?1` is a comparison of MOD(x, 1000) where ?0 is 1000 in every row of the table.
+    """
+    if not isinstance(part, Call) or part.name not in _MIRROR:
+        return part
+    return Call(part.name, tuple(_with_shared(arg, table) for arg in part.args), part.type)
+
+
+def _with_shared(operand: Expression, table: Sequence[pa.Array]) -> Expression:
+    if isinstance(operand, Parameter) or not has_parameter(operand):
+        return operand
+
+    def shared(one: Expression) -> Expression:
+        if not isinstance(one, Parameter) or not (one.type.is_integer or one.type.is_text):
+            return one
+        values = table[one.index]
+        if not len(values) or values.null_count or not pc.all(pc.equal(values, values[0])).as_py():
+            return one
+        return Literal(values[0].as_py(), one.type)
+
+    return rewrite(operand, shared)
 
 
 def _is_constant(expression: Expression) -> bool:

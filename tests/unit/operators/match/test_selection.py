@@ -151,6 +151,25 @@ def test_large_batches_and_tables(taken: Counter[str]) -> None:
     assert all(taken[f"BoxIndex.{name}"] for name in ("_whole_groups", "_by_bound", "_by_interval"))
 
 
+@pytest.mark.parametrize("divisors", [[7], [7, 3], [None], [0]], ids=str)
+def test_a_divisor_that_all_share_leaves_a_comparison(
+    taken: Counter[str], divisors: list[int | None]
+) -> None:
+    rng = np.random.default_rng(4)
+    remainder = resolve_call("mod", (Column(0, BIGINT), Parameter(0, BIGINT)))
+    shape = call("eq", remainder, Parameter(1, BIGINT))
+    table = [
+        pa.array([divisors[i % len(divisors)] for i in range(21)], pa.int64()),
+        pa.array(np.arange(21) % 7),
+    ]
+    columns = DataColumns(pa.record_batch({"c0": rng.integers(-50, 50, 300)}))
+    found = pairs_of(SelectionGroup(shape, table, 21), columns, 300)
+    assert found == expected(shape, table, 21, columns, 300)
+    assert bool(found) == (None not in divisors and 0 not in divisors)
+    asked = taken["Residual._by_pair"] + taken["Residual._by_selection"]
+    assert bool(asked) == (divisors not in ([7], [0]))
+
+
 def test_a_constant_of_another_type_is_compared_as_sql_does() -> None:
     predicates = [resolve_call("lt", [column(BIGINT), literal(v)]) for v in (0.5, 1.5, 2.5, 3.5, -0.0)]
     columns = rows_of(random.Random(1), 40)
