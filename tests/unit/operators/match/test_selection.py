@@ -163,11 +163,11 @@ def test_a_divisor_that_all_share_leaves_a_comparison(
         pa.array(np.arange(21) % 7),
     ]
     columns = DataColumns(pa.record_batch({"c0": rng.integers(-50, 50, 300)}))
-    found = pairs_of(SelectionGroup(shape, table, 21), columns, 300)
-    assert found == expected(shape, table, 21, columns, 300)
-    assert bool(found) == (None not in divisors and 0 not in divisors)
-    asked = taken["Residual._by_pair"] + taken["Residual._by_selection"]
-    assert bool(asked) == (divisors not in ([7], [0]))
+    matching = pairs_of(SelectionGroup(shape, table, 21), columns, 300)
+    assert matching == expected(shape, table, 21, columns, 300)
+    assert bool(matching) == (None not in divisors and 0 not in divisors)
+    residual_calls = taken["Residual._by_pair"] + taken["Residual._by_selection"]
+    assert bool(residual_calls) == (divisors not in ([7], [0]))
 
 
 def test_a_constant_of_another_type_is_compared_as_sql_does() -> None:
