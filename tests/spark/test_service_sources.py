@@ -74,7 +74,7 @@ class Served:
         self.service.close()
 
     def wait(self, done: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 300
         while not done():
             assert self.trouble is None, self.trouble
             assert time.monotonic() < deadline, self.service.status()

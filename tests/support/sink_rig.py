@@ -91,7 +91,7 @@ def folder_lines(folder: Path) -> list[bytes]:
 
 def wait_for(condition: Callable[[], bool]) -> None:
     """Wait until something is so, which other threads bring about."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 180
     while not condition():
         assert time.monotonic() < deadline, "it never came"
         time.sleep(0.01)
