@@ -15,7 +15,7 @@ from seine.service.backup.backup_copy import (
     verify_backup,
     write_backup,
 )
-from seine.service.backup.snapshot import take_snapshot
+from seine.service.backup.folder_snapshot import take_snapshot
 from seine.service.client import Client, read_token
 from seine.service.folder import ServiceFolder, is_stopped
 

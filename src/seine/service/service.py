@@ -53,7 +53,7 @@ from seine.service.answers import (
     StreamAnswer,
 )
 from seine.service.audit_note import PENDING
-from seine.service.backup.snapshot import take_snapshot
+from seine.service.backup.folder_snapshot import take_snapshot
 from seine.service.costs import CostMeter, CostPart, NodeCost, costs_answer, kind_costs
 from seine.service.dead_letters import latest_dead_letters, read_dead_letters
 from seine.service.figures import FigureTaker

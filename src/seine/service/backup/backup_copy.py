@@ -23,7 +23,7 @@ _FILES = "files"
 _CHUNK_BYTES = 1 << 20
 
 
-class KeptFile(Struct, frozen=True):
+class BackedUpFile(Struct, frozen=True):
     """The length and the SHA-256 of a file."""
 
     size: int
@@ -37,7 +37,7 @@ class Manifest(Struct, frozen=True):
     format: int
     folder: str
     made: str
-    files: dict[str, KeptFile]
+    files: dict[str, BackedUpFile]
 
 
 def refuse_filled(folder: str, what: str) -> None:
@@ -100,7 +100,7 @@ def verify_backup(backup: str) -> Manifest:
     return manifest
 
 
-def _check(path: str, seen: KeptFile, kept: KeptFile) -> None:
+def _check(path: str, seen: BackedUpFile, kept: BackedUpFile) -> None:
     if seen != kept:
         raise SeineError(
             f"the backup is damaged: '{path}' is not what was backed up",
@@ -126,7 +126,7 @@ def _paths(top: str) -> Iterator[str]:
             yield os.path.relpath(os.path.join(folder, name), top)
 
 
-def _copied(source: str, target: str) -> KeptFile:
+def _copied(source: str, target: str) -> BackedUpFile:
     """Copy a file durably; its length and digest as they were read."""
     digest, size = hashlib.sha256(), 0
     if target != os.devnull:
@@ -142,7 +142,7 @@ def _copied(source: str, target: str) -> KeptFile:
                 os.fsync(written.fileno())
     except FileNotFoundError:
         raise SeineError(f"the backup is damaged: '{source}' is missing") from None
-    return KeptFile(size, digest.hexdigest())
+    return BackedUpFile(size, digest.hexdigest())
 
 
 def _empty(folder: str, existed: bool) -> None:

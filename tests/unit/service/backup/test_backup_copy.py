@@ -16,7 +16,7 @@ from seine.service.backup.backup_copy import (
     verify_backup,
     write_backup,
 )
-from seine.service.backup.snapshot import take_snapshot
+from seine.service.backup.folder_snapshot import take_snapshot
 from seine.service.folder import ServiceFolder
 from seine.service.service import Service, ServiceOptions
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-from seine.service.backup.snapshot import take_snapshot
+from seine.service.backup.folder_snapshot import take_snapshot
 from seine.service.folder import ServiceFolder
 from seine.service.service import Service, ServiceOptions
 
