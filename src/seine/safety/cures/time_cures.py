@@ -29,8 +29,8 @@ _LENGTH = 60  # of the judged change: any would do
 
 def time_cures(plan: Plan) -> list[str]:
     """What could be added to a query, each by itself, that makes it safe."""
-    ways = (_window_of_groups, _condition_on_times, _range_of_partners, _without_ties)
-    return [words for way in ways for words in way(plan)][:1]
+    cures = (_window_of_groups, _condition_on_times, _range_of_partners, _without_ties)
+    return [words for cure in cures for words in cure(plan)][:1]
 
 
 def _window_of_groups(plan: Plan) -> Iterator[str]:
