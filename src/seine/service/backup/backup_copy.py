@@ -7,6 +7,7 @@ import os
 import shutil
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 from msgspec import Struct
 
@@ -55,6 +56,11 @@ def refuse_filled(folder: str, what: str) -> None:
 def write_backup(source: str, named: str, target: str) -> Manifest:
     """Copy the files of a service, which hold still, from `source`; `named` is where the service has them."""
     refuse_filled(target, "backup")
+    with _all_or_nothing(target):
+        return _write_files(source, named, target)
+
+
+def _write_files(source: str, named: str, target: str) -> Manifest:
     os.makedirs(os.path.join(target, _FILES), mode=0o700, exist_ok=True)
     files = {path: _copied(os.path.join(source, path), _kept(target, path)) for path in _paths(source)}
     made = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
@@ -80,15 +86,11 @@ def restore_backup(backup: str, folder: str) -> Manifest:
     """Bring the files of a backup into a folder, each checked by its digest; if one is wrong, none stays."""
     manifest = read_backup(backup)
     refuse_filled(folder, "service")
-    existed = os.path.exists(folder)
-    try:
+    with _all_or_nothing(folder):
         os.makedirs(folder, mode=0o700, exist_ok=True)
         for path, kept in manifest.files.items():
             _check(path, _copied(_kept(backup, path), _inside(folder, path)), kept)
         relocate(folder, manifest.folder, os.path.abspath(folder))
-    except BaseException:
-        _empty(folder, existed)
-        raise
     return manifest
 
 
@@ -145,7 +147,16 @@ def _copied(source: str, target: str) -> BackedUpFile:
     return BackedUpFile(size, digest.hexdigest())
 
 
-def _empty(folder: str, existed: bool) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
-    if existed:
-        os.makedirs(folder, exist_ok=True)
+@contextmanager
+def _all_or_nothing(folder: str) -> Iterator[None]:
+    """If something goes wrong within this, such as a disk that is full, the folder is as it was: empty."""
+    existed = os.path.exists(folder)
+    try:
+        yield
+    except BaseException as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        if existed:
+            os.makedirs(folder, exist_ok=True)
+        if isinstance(error, OSError):
+            raise SeineError(f"cannot write to '{folder}': {error.strerror or error}") from error
+        raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from pathlib import Path
 
@@ -106,3 +107,25 @@ def test_what_is_cut_off_of_another_format_or_leads_out_is_refused(
     with pytest.raises(SeineError, match="is no backup"):
         read_backup(str(backup))
     assert not (tmp_path / "escaped").exists()
+
+
+@pytest.mark.parametrize("act", ["write", "restore"])
+def test_a_full_disk_is_told_in_a_line_and_nothing_stays(
+    served: ServiceFolder, tmp_path: Path, act: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backup, snapshot = _backup(served, tmp_path / "kept"), take_snapshot(served)
+    calls = iter(range(1000))
+
+    def full(handle: int) -> None:
+        if next(calls) == 3:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    target = str(tmp_path / "again")
+    acts = {
+        "write": lambda: write_backup(snapshot, served.path, target),
+        "restore": lambda: restore_backup(str(backup), target),
+    }
+    with pytest.raises(SeineError, match="No space left on device"):
+        acts[act]()
+    assert not (tmp_path / "again").exists()
