@@ -73,12 +73,6 @@ class KeyClasses:
             one.fixed = True
 
 
-def key_classes(conditions: Sequence[Expression], sums: Iterable[LinearEquality]) -> KeyClasses:
-    """The classes of columns by the plain equalities, the linear ones, and the constants of conditions."""
-    fixed = [*filter(None, map(fixed_column, conditions))]
-    return classes_by([*filter(None, map(plain_pair, conditions))], sums, fixed)
-
-
 def classes_by(
     pairs: Iterable[tuple[Column, Column]],
     sums: Iterable[LinearEquality],

@@ -26,7 +26,7 @@ TEXTS = (
 )
 
 
-def _told(tree: exp.Expr) -> list[tuple[str, str, object, object]]:
+def _nodes_of(tree: exp.Expr) -> list[tuple[str, str, object, object]]:
     """All of a tree, positions included."""
     return [
         (type(one).__name__, repr(one.args.get("this")), one.meta.get("start"), one.meta.get("end"))
@@ -37,7 +37,7 @@ def _told(tree: exp.Expr) -> list[tuple[str, str, object, object]]:
 def _read(read: TreeReader, source: ScriptText) -> list[tuple[str, str, object, object]] | str:
     """All of the tree of a text, or how it is refused."""
     try:
-        return _told(read(source, 0, len(source.text)))
+        return _nodes_of(read(source, 0, len(source.text)))
     except ScriptError as refused:
         return f"{refused} at {refused.where}"
 

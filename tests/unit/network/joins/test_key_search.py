@@ -73,7 +73,7 @@ def test_a_constant_of_a_key_is_part_of_it() -> None:
 
 
 def test_what_is_remembered_is_what_is_found() -> None:
-    found = 0
+    keyed = 0
     for seed in seed_range(60):
         chance = Random(seed)
         conditions = []
@@ -86,5 +86,5 @@ def test_what_is_remembered_is_what_is_found() -> None:
             one, other = remembered.of(items, item), searched.of(items, item)
             assert texts(one) == texts(other), seed
             assert remembered.decided([one]) == searched.decided([other]), seed
-            found += bool(one.left)
-    assert found > 20
+            keyed += bool(one.left)
+    assert keyed > 20
