@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from seine.bench import suite
 from seine.bench.engine import index_cost as index_bench
 from seine.bench.engine import join_throughput, selections, stages, state_bytes, window_growth
 from seine.bench.harness import side
-from seine.bench.harness.measure import BatchCost, Mark, pace, tree_cpu
+from seine.bench.harness.measure import BatchCost, Mark, TreeClock, pace, tree_cpu
 from seine.bench.harness.table import Table
 from seine.bench.workloads.keyed_streams import keyed_tuples, seconds_of, write_keyed_streams, write_stream
 from seine.cli import bench_command as command_line
@@ -45,6 +46,27 @@ def test_pace_leaves_out_what_came_before() -> None:
 def test_pace_needs_batches_after_the_warm_ones(warm: int) -> None:
     with pytest.raises(ValueError, match="too few"):
         pace([Mark(1, 0.0, 0.0, 0, 0), Mark(2, 1.0, 1.0, 5, 0)], warm)
+
+
+_SPENDING = """
+import sys, time
+while time.process_time() < 0.2:
+    pass
+print(flush=True)
+sys.stdin.read()
+"""
+
+
+def test_what_ended_processes_used_stays_counted() -> None:
+    clock = TreeClock(os.getpid())
+    with subprocess.Popen(
+        [sys.executable, "-c", _SPENDING], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as one:
+        assert one.stdin is not None and one.stdout is not None
+        one.stdout.readline()  # it has spent some
+        before = clock.mark(1, 0, 0)
+        one.stdin.close()
+    assert clock.mark(2, 0, 0).cpu >= before.cpu >= 0.2
 
 
 def test_cpu_of_a_tree_only_grows() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import dataclass
+from typing import NamedTuple
 
 
 @dataclass(frozen=True)
@@ -61,20 +62,50 @@ def pace(marks: list[Mark], warm: int) -> BatchCost:
     )
 
 
+class _Process(NamedTuple):
+    parent: int
+    start: str
+    own: float  # CPU seconds
+    children: float  # those of children that have ended and were waited for
+
+
 def tree_cpu(root: int) -> float:
     """CPU seconds used so far by a process and all its descendants, from Linux's `/proc`."""
+    return sum(one.own + one.children for one in _tree(root).values())
+
+
+def _tree(root: int) -> dict[int, _Process]:
+    """A process and its descendants by their ids."""
+    known: dict[int, _Process] = {}
     tick = os.sysconf("SC_CLK_TCK")
-    parent: dict[int, int] = {}
-    used: dict[int, float] = {}
     for name in filter(str.isdigit, os.listdir("/proc")):
         try:
             with open(f"/proc/{name}/stat", encoding="ascii", errors="replace") as file:
                 fields = file.read().rsplit(")", 1)[1].split()
         except OSError:
             continue
-        parent[int(name)] = int(fields[1])
-        used[int(name)] = sum(map(int, fields[11:15])) / tick  # its own, and of children that have ended
-    return sum(seconds for pid, seconds in used.items() if _descends(pid, root, parent))
+        own, children = (sum(map(int, fields[at : at + 2])) / tick for at in (11, 13))
+        known[int(name)] = _Process(int(fields[1]), fields[19], own, children)
+    parents = {pid: one.parent for pid, one in known.items()}
+    return {pid: one for pid, one in known.items() if _descends(pid, root, parents)}
+
+
+class TreeClock:
+    """CPU seconds of a process and its descendants; what ended ones had used, when last looked at, stays.
+
+    `tree_cpu` forgets them where their parent has ended too, as in a process with one Spark query after
+    another.
+    """
+
+    def __init__(self, root: int) -> None:
+        self._root = root
+        self._used: dict[tuple[int, str], float] = {}  # by process id and start, for ids are used again
+
+    def mark(self, batch: int, rows: int, out: int) -> Mark:
+        """A mark of now."""
+        for pid, one in _tree(self._root).items():
+            self._used[pid, one.start] = one.own
+        return Mark(batch, time.monotonic(), sum(self._used.values()), rows, out)
 
 
 def _descends(pid: int, root: int, parent: dict[int, int]) -> bool:

@@ -7,12 +7,13 @@ a line with its cost is printed when each has ended.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
-from seine.bench.harness.measure import BatchCost, pace
+from seine.bench.harness.measure import BatchCost, TreeClock, pace
 from seine.bench.harness.side import announce
 from seine.bench.sides.on_seine import run_seine
 from seine.errors import RunError
@@ -40,7 +41,7 @@ def run_scripts_here(jobs: Sequence[Job]) -> Iterator[tuple[str, BatchCost]]:
     """The same in this process, where time is short."""
     for name, script, rows, warm in jobs:
         announce(f"Seine, {name}")
-        yield name, pace(run_seine(script, rows), warm)
+        yield name, pace(run_seine(script, rows, clocks=TreeClock(os.getpid()).mark), warm)
 
 
 def main() -> None:
