@@ -65,13 +65,13 @@ def pace(marks: list[Mark], warm: int) -> BatchCost:
 class _Process(NamedTuple):
     parent: int
     start: str
-    own: float  # CPU seconds
-    children: float  # those of children that have ended and were waited for
+    own_cpu: float  # CPU seconds
+    children_cpu: float  # those of children that have ended and were waited for
 
 
 def tree_cpu(root: int) -> float:
     """CPU seconds used so far by a process and all its descendants, from Linux's `/proc`."""
-    return sum(one.own + one.children for one in _tree(root).values())
+    return sum(one.own_cpu + one.children_cpu for one in _tree(root).values())
 
 
 def _tree(root: int) -> dict[int, _Process]:
@@ -84,8 +84,8 @@ def _tree(root: int) -> dict[int, _Process]:
                 fields = file.read().rsplit(")", 1)[1].split()
         except OSError:
             continue
-        own, children = (sum(map(int, fields[at : at + 2])) / tick for at in (11, 13))
-        known[int(name)] = _Process(int(fields[1]), fields[19], own, children)
+        own_cpu, children_cpu = (sum(map(int, fields[at : at + 2])) / tick for at in (11, 13))
+        known[int(name)] = _Process(int(fields[1]), fields[19], own_cpu, children_cpu)
     parents = {pid: one.parent for pid, one in known.items()}
     return {pid: one for pid, one in known.items() if _descends(pid, root, parents)}
 
@@ -104,7 +104,7 @@ class TreeClock:
     def mark(self, batch: int, rows: int, out: int) -> Mark:
         """A mark of now."""
         for pid, one in _tree(self._root).items():
-            self._used[pid, one.start] = one.own
+            self._used[pid, one.start] = one.own_cpu
         return Mark(batch, time.monotonic(), sum(self._used.values()), rows, out)
 
 
