@@ -75,8 +75,8 @@ def some_request(rng: Random) -> tuple[str, str, str | None, dict[str, str]]:
     while "{" in path:
         begin, end = path.index("{"), path.index("}")
         path = path[:begin] + quote(str(rng.choice(_VALUES)), safe="") + path[end + 1 :]
-    asked = [(rng.choice(_PARAMETERS), str(rng.choice(_VALUES))) for _ in range(rng.randrange(3))]
-    words = "&".join(f"{name}={quote(value)}" for name, value in asked if name != "wait")
+    parameters = [(rng.choice(_PARAMETERS), str(rng.choice(_VALUES))) for _ in range(rng.randrange(3))]
+    words = "&".join(f"{name}={quote(value)}" for name, value in parameters if name != "wait")
     body = _some_body(rng) if method in ("POST", "PUT", "PATCH") else None
     headers = (
         {} if body is None else {"Content_Type": rng.choice(["application/json"] * 4 + ["text/plain", ""])}
