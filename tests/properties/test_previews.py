@@ -32,10 +32,10 @@ def _compare(scenario: Scenario, folder: Path) -> int:
     rig = Rig(folder)
     try:
         rig.register("\n".join(scenario.declarations))
-        told = [_registered_as_said(rig, *query) for query in scenario.queries.items()]
+        previews = [_registered_as_said(rig, *query) for query in scenario.queries.items()]
     finally:
         rig.service.close()
-    answers = [answer for answer in told if answer is not None]
+    answers = [answer for answer in previews if answer is not None]
     assert any(answer["related"] for answer in answers) and any(not answer["builds"] for answer in answers)
     return len(answers)
 

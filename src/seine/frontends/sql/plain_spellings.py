@@ -24,9 +24,10 @@ _EDGES = {"START": "start", "END": "end"}
 
 def plain_spellings(tree: exp.Expr) -> exp.Expr:
     """The tree of a query in plain spellings; the tree that is given is changed."""
+    candidates = [node for node in tree.walk() if isinstance(node, _KINDS)]
     for kind, change in _CHANGES:
-        for node in [*tree.find_all(kind)]:
-            plain = change(node)
+        for node in candidates:
+            plain = change(node) if isinstance(node, kind) else None
             if plain is not None:
                 node.replace(plain)
     return tree
@@ -144,3 +145,4 @@ _CHANGES: tuple[tuple[type[exp.Expr], Callable[[exp.Expr], exp.Expr | None]], ..
     (exp.Select, _first_of_each),
     (exp.Select, _group_window),
 )
+_KINDS = tuple({kind for kind, _ in _CHANGES})
