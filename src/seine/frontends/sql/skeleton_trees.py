@@ -11,7 +11,8 @@ import re
 
 from sqlglot import exp
 
-from seine.frontends.sql.syntax_tree import syntax_tree
+from seine.frontends.sql.plain_spellings import plain_spellings
+from seine.frontends.sql.syntax_tree import written_tree
 from seine.frontends.text.source_text import ScriptText
 
 _NUMBER = re.compile(r"""(?<![\w."'`$])\d+(?:\.\d+)?(?![\w."'`$])""", re.ASCII)
@@ -28,22 +29,27 @@ class SkeletonTrees:
         self._known: dict[str, _KnownTree | None] = {}
 
     def tree(self, source: ScriptText, start: int, end: int) -> exp.Expr:
-        """The tree of the query between two offsets, for the caller to keep; refused like `syntax_tree`.
+        """The tree of the query between two offsets, for the caller to keep; that of `syntax_tree`.
+
+        What is known are trees as they are written: plain spellings may depend on the values of numbers.
 
         >>> trees, texts = SkeletonTrees(), ["SELECT a FROM s HAVING a > 17", "SELECT a FROM s HAVING a > 23"]
         >>> [trees.tree(ScriptText(text, ""), 0, len(text)).args["having"].sql() for text in texts]
         ['HAVING a > 17', 'HAVING a > 23']
         """
+        return plain_spellings(self._written(source, start, end))
+
+    def _written(self, source: ScriptText, start: int, end: int) -> exp.Expr:
         text = source.text[start:end]
         numbers = [*_NUMBER.finditer(text)]
         if not numbers:
-            return syntax_tree(source, start, end)
+            return written_tree(source, start, end)
         shape = _NUMBER.sub(lambda number: _DIGIT.sub("0", number.group()), text)
         if shape not in self._known:
             return self._parsed(shape, numbers, source, start, end)
         known = self._known[shape]
         if known is None:
-            return syntax_tree(source, start, end)
+            return written_tree(source, start, end)
         tree, literals = known
         for literal, number in zip(literals, numbers, strict=True):
             literal.set("this", number.group())
@@ -53,7 +59,7 @@ class SkeletonTrees:
         self, shape: str, numbers: list[re.Match[str]], source: ScriptText, start: int, end: int
     ) -> exp.Expr:
         """A tree that is parsed, and known from now on."""
-        tree = syntax_tree(source, start, end)
+        tree = written_tree(source, start, end)
         if len(self._known) >= _MAX_TREES:
             self._known.clear()
         kept = tree.copy()

@@ -26,7 +26,12 @@ _NO_OPERAND = {
 
 
 def syntax_tree(source: ScriptText, start: int, end: int) -> exp.Expr:
-    """The syntax tree of the query between two offsets of a script."""
+    """The syntax tree of the query between two offsets of a script, in plain spellings."""
+    return plain_spellings(written_tree(source, start, end))
+
+
+def written_tree(source: ScriptText, start: int, end: int) -> exp.Expr:
+    """The syntax tree of the query between two offsets of a script, as it is written."""
     text = source.text[start:end]
     try:
         dialect = SeineSql()
@@ -40,7 +45,7 @@ def syntax_tree(source: ScriptText, start: int, end: int) -> exp.Expr:
         raise source.error(start, "this text is not SQL", "look for an unclosed quote or bracket") from None
     if len(trees) != 1 or not isinstance(trees[0], exp.Query):
         raise source.error(start, "a query is one SELECT", "write SELECT ... FROM ...")
-    return plain_spellings(trees[0])
+    return trees[0]
 
 
 def _refuse_gaps(tokens: list[Token], source: ScriptText, start: int) -> None:

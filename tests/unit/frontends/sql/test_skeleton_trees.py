@@ -22,6 +22,8 @@ TEXTS = (
     "SELECT a[{0}] AS b, x.{1} FROM s ORDER BY a LIMIT {1} OFFSET {0}",
     "SELECT a FROM s TABLESAMPLE ({0} PERCENT) WHERE 0{1} = {0}.{1}",
     "SELECT ROW_NUMBER() OVER (ORDER BY a ROWS {0} PRECEDING) AS n FROM s -- {1}",
+    "SELECT TUMBLE_START(ts, {0}) AS t, COUNT(*) AS n FROM s GROUP BY TUMBLE(ts, {1})",
+    "SELECT (a, {0}) IN ((b, {1})) AS t FROM s",
     "SELECT a FROM s HAVING {0} >",
 )
 
