@@ -17,6 +17,7 @@ from seine.errors import SourceError
 from seine.intake.files import Files
 from seine.intake.intake_state import FileCursor, LineCursor, LostBytes, MovedFile, file_identity
 from seine.intake.line_block import LINE_LIMIT, PRINT_BYTES, LineBlock, fingerprint, has_fingerprint
+from seine.intake.pushed_names import is_other_push
 from seine.intake.renamed_files import find_renamed
 
 _logger = logging.getLogger(__name__)
@@ -273,7 +274,7 @@ class LineReader:
 
     def _adopt(self, key: str, path: str) -> None:
         """Give a new file the position of one with its path and content: a copy is not read twice."""
-        if key in self.cursors:
+        if key in self.cursors and not is_other_push(self.cursors[key].path, path):
             return
         head = self._head(self._handles[key][0])
         for other, cursor in list(self.cursors.items()):

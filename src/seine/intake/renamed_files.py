@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from seine.intake.intake_state import LineCursor, file_identity
 from seine.intake.line_block import PRINT_BYTES, has_fingerprint
+from seine.intake.pushed_names import is_other_push
 
 _SEPARATORS = (".", "-", "_")
 
@@ -33,6 +34,7 @@ def find_renamed(
     positions.
     """
     candidates = [one for one in _candidates(cursor) if one.key == key or one.key not in known]
+    candidates = [one for one in candidates if not is_other_push(one.path, cursor.path)]
     inode = key.rpartition(":")[2]
     same = [one for one in candidates if one.inode == inode]
     named = [one for one in candidates if by_content and _is_named_after(one.path, cursor.path)]

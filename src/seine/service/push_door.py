@@ -9,6 +9,7 @@ Law: a request with an idempotency key is one file, whether it comes once or aga
 the key is in the name of the file, which is given to it when it is durable; when the file goes, the key is in
 the log of keys already. Of a stream the last keys are kept, `_MOST_KEYS`. A new file may get the inode and
 the number of one that is gone: so none goes while a position names it, or the new one would count as read.
+In a copy of the folder files have other inodes than positions say, so they are known by their names, too.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import shutil
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -27,6 +27,7 @@ from seine.algebra.definitions import PUSHED, StreamDef
 from seine.disk_sync import sync_to_disk
 from seine.errors import SeineError, TakenError
 from seine.intake.intake_state import FileCursor, LineCursor, StreamState, file_identity
+from seine.intake.pushed_names import PUSHED_NAME, is_other_push
 from seine.runtime.folder.durable import write_whole
 
 _MOST_KEYS = 100_000  # of a stream: a retry that comes after so many others is taken for a new request
@@ -34,7 +35,6 @@ _MOST_WAITING_FILES = 1000
 _MOST_WAITING_BYTES = 256 << 20
 _LOG = "_keys.jsonl"
 _ASIDE = "_read"
-_NAME = re.compile(r"(\d{12})-([0-9a-f]{32}|none)-([0-9a-f]{32})-(\d+)\.jsonl")
 
 
 class BehindError(SeineError):
@@ -75,7 +75,7 @@ class _PushedFolder:
         for name in sorted(os.listdir(path)):
             if name.startswith("."):
                 os.remove(os.path.join(path, name))
-            elif _NAME.fullmatch(name):
+            elif PUSHED_NAME.fullmatch(name):
                 folder._know(name, os.path.getsize(os.path.join(path, name)))
         numbers = [int(name.partition("-")[0]) for name in [*folder.waiting, *os.listdir(folder.aside)]]
         folder.next = max(numbers, default=-1) + 1
@@ -87,7 +87,7 @@ class _PushedFolder:
         return os.path.join(self.path, _ASIDE)
 
     def _know(self, name: str, size: int) -> None:
-        match = _NAME.fullmatch(name)
+        match = PUSHED_NAME.fullmatch(name)
         assert match is not None
         self.waiting[name] = size
         if match[2] != "none":
@@ -143,7 +143,7 @@ class _PushedFolder:
 
     def put_aside(self, names: Iterable[str]) -> None:
         """Take files that were read out of the way, once their keys are in the log."""
-        gone = [match for name in names if (match := _NAME.fullmatch(name)) is not None]
+        gone = [match for name in names if (match := PUSHED_NAME.fullmatch(name)) is not None]
         keyed = [_log_line(match[2], match[3], int(match[4])) for match in gone if match[2] != "none"]
         with open(os.path.join(self.path, _LOG), "ab") as file:
             file.write("".join(keyed).encode())
@@ -156,9 +156,10 @@ class _PushedFolder:
         self._shorten_log()
 
     def remove_unnamed(self, position: Mapping[str, FileCursor]) -> None:
-        """Remove what was put aside, but for the files that a position names."""
+        """Remove what was put aside, but for the files that a position names, by inode or by name."""
+        names = {os.path.basename(cursor.path) for cursor in position.values()}
         for entry in [*os.scandir(self.aside)]:
-            if file_identity(entry.stat()) not in position:
+            if entry.name not in names and file_identity(entry.stat()) not in position:
                 os.remove(entry.path)
 
 
@@ -227,5 +228,8 @@ class PushDoor:
 
 
 def _is_read(folder: _PushedFolder, name: str, state: StreamState) -> bool:
-    cursor = state.position.get(file_identity(os.stat(os.path.join(folder.path, name))))
-    return isinstance(cursor, LineCursor) and cursor.offset >= folder.waiting[name]
+    path = os.path.join(folder.path, name)
+    cursor = state.position.get(file_identity(os.stat(path)))
+    if not isinstance(cursor, LineCursor) or is_other_push(cursor.path, path):
+        return False
+    return cursor.offset >= folder.waiting[name]

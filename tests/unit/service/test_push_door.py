@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -85,6 +86,43 @@ def test_no_file_goes_while_a_position_names_it(rig: HttpRig, monkeypatch: pytes
         reopen(rig)
     assert removed == [False, False]
     assert values(rig) == [1, 2, 3]
+
+
+def test_a_new_file_with_the_inode_of_a_position_is_another_file(rig: HttpRig) -> None:
+    """A service that was restored has positions with inodes of the old folder, and a new file may get one."""
+    push(rig, 1)
+    assert values(rig) == [1]
+    push(rig, 1)
+    pushed = rig.folder / "state" / "pushed"
+    (read,), (unread,) = pushed.glob("*/_read/0*.jsonl"), pushed.glob("*/0*.jsonl")
+    old, new = (f'"{file_identity(path.stat())}"' for path in (read, unread))
+    entries = [
+        path for path in (rig.folder / "state" / "pipeline").rglob("*.json") if old in path.read_text()
+    ]
+    assert entries
+    for path in entries:
+        path.write_text(path.read_text().replace(old, new))
+    reopen(rig)
+    assert values(rig) == [1, 1]
+
+
+def test_equal_records_count_each_time_in_copies_of_a_folder(rig: HttpRig) -> None:
+    """Files of a copy have other inodes than positions say; their names are not given again all the same."""
+    rig.register("CREATE STREAM s (a BIGINT, ts BIGINT) TIMESTAMP BY ts FROM 's.jsonl';")
+    rig.register("CREATE QUERY r AS SELECT a FROM s;")
+    state = rig.folder / "state"
+    for count in range(1, 4):
+        push(rig, 1)
+        assert values(rig).count(1) == count
+        rig.close()
+        shutil.copytree(state / "pushed", rig.folder / "copy")
+        shutil.rmtree(state / "pushed")
+        (rig.folder / "copy").rename(state / "pushed")
+        rig.__init__(rig.folder)  # type: ignore[misc]
+        rig.feed(9)  # an entry in which nothing was sent
+        reopen(rig)
+    assert values(rig).count(9) == 3
+    assert len([*(state / "pushed").glob("*/_read/0*.jsonl")]) < 3
 
 
 def test_a_name_that_could_not_be_made_durable_counts_once(
