@@ -12,6 +12,7 @@ from seine.catalog.catalog_change import CatalogChange
 from seine.catalog.catalog_view import CatalogView
 from seine.catalog.storage.catalog_tables import SCHEMA_VERSION, metadata
 from seine.catalog.storage.database import in_memory, open_engine, transaction
+from seine.catalog.storage.network_rows import remove_ended_nodes
 from seine.errors import SeineError
 
 
@@ -81,6 +82,8 @@ class Catalog:
             stored_version = change.setting("schema")
             if stored_version is None:
                 change.set("schema", SCHEMA_VERSION)
+            elif stored_version == SCHEMA_VERSION:
+                remove_ended_nodes(connection)
         if stored_version not in (None, SCHEMA_VERSION):
             raise SeineError(
                 f"the catalog has schema version {stored_version}, this Seine needs {SCHEMA_VERSION}",

@@ -176,6 +176,8 @@ class CatalogChange(CatalogView):
         replaces, for the nodes that it names, the queries that use them.
         """
         message, hint = f"network version {version} is saved already", "read the catalog again, then retry"
+        if version <= self.version():
+            raise SeineError(message, hint=hint)
         with refusing(self._connection, message, hint):
             save_version(self._connection, version, list(added), list(removed), users or {}, note)
 

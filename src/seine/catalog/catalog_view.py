@@ -6,7 +6,7 @@ import json
 from collections import defaultdict
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, func, or_, select
+from sqlalchemy import Connection, Row, Select, func, select
 
 from seine.algebra.definitions import JoinEdge, RelationDef, Scheme, Source, StreamDef, with_since
 from seine.algebra.sink_definition import SinkDef
@@ -85,29 +85,22 @@ class CatalogView:
         """The current network version; 0 before the first."""
         return self._connection.execute(select(func.max(t.network_version.c.version))).scalar() or 0
 
-    def nodes(self, version: int | None = None) -> list[dict[str, Any]]:
-        """The nodes of a network version, by default the current one, in their JSON form, ordered by id."""
+    def nodes(self) -> list[dict[str, Any]]:
+        """The nodes of the current network version in their JSON form, ordered by id."""
         node = t.node.c
-        alive = (
-            node.removed.is_(None)
-            if version is None
-            else (node.added <= version) & or_(node.removed.is_(None), node.removed > version)
-        )
-        return self._forms(select(node.form).where(alive).order_by(node.id))
+        return self._forms(select(node.form).order_by(node.id))
 
     def nodes_like(self, signature: str) -> list[dict[str, Any]]:
         """The current nodes that have a signature, and so compute the same thing."""
         node = t.node.c
-        return self._forms(
-            select(node.form).where(node.signature == signature, node.removed.is_(None)).order_by(node.id)
-        )
+        return self._forms(select(node.form).where(node.signature == signature).order_by(node.id))
 
     def readers(self, node_id: int) -> list[int]:
         """The ids of the current nodes that consume the output of a node."""
         statement = (
             select(t.node.c.id)
             .join(t.node_input, t.node_input.c.node_row == t.node.c.row)
-            .where(t.node_input.c.input_id == node_id, t.node.c.removed.is_(None))
+            .where(t.node_input.c.input_id == node_id)
             .distinct()
             .order_by(t.node.c.id)
         )

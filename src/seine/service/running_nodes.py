@@ -1,9 +1,9 @@
 """The nodes that run, as rows of the catalog: what computes what from what, and for whom.
 
     SELECT n.id, n.kind, COUNT(*) AS queries FROM seine_node n JOIN seine_node_user u ON u.node_id = n.id
-    WHERE n.removed IS NULL GROUP BY n.id, n.kind ORDER BY queries DESC
+    GROUP BY n.id, n.kind ORDER BY queries DESC
 
-Kind, inputs and keys of a node never change, so a row is written when a node comes and ended when it goes;
+Kind, inputs and keys of a node never change, so a row is written when a node comes and deleted when it goes;
 what it asks of its inputs grows and shrinks with its queries.
 
 Cites: ARGUS 5.1.4 (DPredSet, SVOA, JVOA), 5.1.5 (relational model)

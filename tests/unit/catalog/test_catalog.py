@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from sqlalchemy import create_engine, inspect, text
+from sqlalchemy import create_engine, func, inspect, select, text, update
 from sqlalchemy.engine import make_url
 
 from seine.algebra.definitions import JoinEdge, RelationDef, Scheme, Source, StreamDef
@@ -17,7 +17,8 @@ from seine.algebra.expressions import Call, Column, Literal, split_shape
 from seine.algebra.plan import Scan, Select
 from seine.algebra.serialise import plan_to_json
 from seine.algebra.types import BIGINT, BOOLEAN, DOUBLE, STRING, TIMESTAMP, Field, Type
-from seine.catalog import Catalog, QueryPosition, StoredNode, StoredQuery
+from seine.catalog import Catalog, CatalogChange, QueryPosition, StoredNode, StoredQuery
+from seine.catalog.storage import catalog_tables as t
 from seine.catalog.storage.catalog_tables import metadata
 from seine.catalog.storage.stored_text import signature
 from seine.errors import SeineError
@@ -256,16 +257,58 @@ def test_network_versions_are_read_back(catalog: Catalog) -> None:
         c.save_version(5, removed=[4, 2])
     with catalog.read() as r:
         assert r.version() == 5
-        assert r.nodes(0) == []
         forms = [one.form for one in first]
-        assert r.nodes(1) == forms
-        assert r.nodes(2) == r.nodes(4) == [forms[0], forms[1], changed, node(4, 3).form]
-        assert r.nodes() == r.nodes(5) == [forms[0], changed]
+        assert r.nodes() == [forms[0], changed]
         assert r.users() == {1: ("q", "r"), 3: ("q", "r")}
         assert r.readers(1) == [3]
         assert r.readers(3) == []
         assert r.nodes_like(signature({**changed, "id": 77})) == [changed]
         assert r.nodes_like(signature(forms[2])) == []
+
+
+def _sizes(change: CatalogChange) -> list[int]:
+    """How many rows there are of everything that a network version has."""
+    tables = [t.node, t.network_version, t.node_input, t.node_user, t.node_predicate, t.node_ancestor]
+    counts = [select(func.count()).select_from(table) for table in tables]
+    return [change._connection.execute(count).scalar_one() for count in counts]
+
+
+def test_rows_are_those_of_the_network_however_many_versions_there_were(catalog: Catalog) -> None:
+    with catalog.change() as c:
+        c.add_queries([query("q")])
+        c.save_version(1, added=[node(1, kind="source")], users={1: ["q"]})
+        first = _sizes(c)
+    sizes = []
+    for version in range(2, 40):
+        one = replace(node(version, 1), predicates=("?1 > 1",), selection_ancestor=1)
+        with catalog.change() as c:
+            removed = [version - 1] if version > 2 else []
+            c.save_version(version, added=[one], removed=removed, users={version: ["q"]})
+            sizes.append(_sizes(c))
+            assert [form["id"] for form in c.nodes()] == [1, version]
+    assert sizes[-1] == sizes[0] == [2, 2, 1, 2, 1, 1]
+    with catalog.change() as c:
+        c.save_version(40, removed=[39])
+        assert _sizes(c) == [first[0], 2, *first[2:]]
+        assert c.version() == 40
+    with pytest.raises(SeineError, match="network version 3 is saved already"), catalog.change() as c:
+        c.save_version(3)
+
+
+def test_rows_of_ended_nodes_go_when_a_catalog_is_opened(url: str) -> None:
+    if url == "sqlite://":
+        pytest.skip("a database in memory is gone with its catalog")
+    first = Catalog(url)
+    with first.change() as c:
+        c.save_version(1, added=[node(1), node(2, 1)])
+        c.save_version(2, added=[node(3, 1)])
+        c._connection.execute(update(t.node).where(t.node.c.id == 2).values(removed=2))
+    first.close()
+    second = Catalog(url)
+    with second.change() as c:
+        assert [form["id"] for form in c.nodes()] == [1, 3]
+        assert c.readers(1) == [3]
+    second.close()
 
 
 def test_real_nodes_and_plans_come_back(catalog: Catalog) -> None:

@@ -3,9 +3,10 @@
 Names are unbounded text, so uniqueness is on `key`, a digest of the name in lower case: two
 names that differ only in case clash, and a name of any length fits an index.
 
-Nodes are versioned rows: a row says what the node is in the network versions [added, removed). So every
-version can be read back, and saving one costs what changed in it. `node` is indexed by signature and
-`node_input` by both of its ends, so candidates for sharing are found without a scan over queries.
+A row of `node` says what a node is from the network version `added` on, and goes when the node does. So
+saving a version costs what changed in it, and the rows are those of the network, however many versions there
+were. `node` is indexed by signature and `node_input` by both of its ends, so candidates for sharing are found
+without a scan over queries.
 
 Cites: ARGUS 5.1.4 (topology connections: DPredSet, SVOA, JVOA), 5.1.5 (relational model for indexing)
 """
@@ -215,7 +216,7 @@ node = Table(
     Column("row", Id, primary_key=True),
     Column("id", BigInteger, nullable=False),
     Column("added", BigInteger, ForeignKey("seine_network_version.version"), nullable=False),
-    Column("removed", BigInteger, ForeignKey("seine_network_version.version")),
+    Column("removed", BigInteger, ForeignKey("seine_network_version.version")),  # always NULL: the row goes
     Column("kind", String(32), nullable=False),
     Column("stage", Integer, nullable=False),
     Column("signature", String(64), nullable=False, index=True),

@@ -1,4 +1,4 @@
-"""Stores a network version as a difference: the node rows that end and those that begin with it."""
+"""Stores a network version as a difference: the node rows that go and those that come with it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import Connection, delete, func, select
 
 from seine.catalog.storage import catalog_tables as t
 from seine.catalog.storage.stored_node import StoredNode
@@ -22,20 +22,43 @@ def save_version(
     users: Mapping[int, Iterable[str]],
     note: str,
 ) -> None:
-    """Insert a version. Removed nodes end before added ones begin: a node that changed is in both lists."""
+    """Insert a version. Removed nodes end before added ones begin: a node that changed is in both lists.
+
+    There are rows of nodes that run, and of the versions with which these began.
+    """
+    before = connection.execute(select(func.max(t.network_version.c.version))).scalar()
     insert_row(connection, t.network_version, version=version, note=storable(note))
-    _end_nodes(connection, version, removed)
+    ended = _remove_nodes(connection, removed)
+    _forget_versions(connection, ended if before is None else {*ended, before})
     _add_nodes(connection, version, added)
     _add_topology(connection, added)
     _set_users(connection, users, removed_nodes=set(removed) - {node.id for node in added})
 
 
-def _end_nodes(connection: Connection, version: int, removed: list[int]) -> None:
+def _remove_nodes(connection: Connection, removed: list[int]) -> set[int]:
+    """Delete what is known of nodes; the versions with which they had begun."""
+    begun: set[int] = set()
     for portion in portions(removed):
-        alive = t.node.c.id.in_(portion) & t.node.c.removed.is_(None)
-        connection.execute(update(t.node).where(alive).values(removed=version))
+        rows = t.node.c.id.in_(portion)
+        begun.update(connection.execute(select(t.node.c.added).where(rows).distinct()).scalars())
+        connection.execute(delete(t.node).where(rows))
         for table in (t.node_predicate, t.node_ancestor):
             connection.execute(delete(table).where(table.c.node_id.in_(portion)))
+    return begun
+
+
+def _forget_versions(connection: Connection, versions: set[int]) -> None:
+    """Delete those of some versions with which no node began that still runs."""
+    for portion in portions(sorted(versions)):
+        begun = select(t.node.c.added).where(t.node.c.added.in_(portion))
+        needed = {*connection.execute(begun.distinct()).scalars()}
+        left = [version for version in portion if version not in needed]
+        connection.execute(delete(t.network_version).where(t.network_version.c.version.in_(left)))
+
+
+def remove_ended_nodes(connection: Connection) -> None:
+    """Delete rows of nodes that ended, which catalogs used to keep."""
+    connection.execute(delete(t.node).where(t.node.c.removed.is_not(None)))
 
 
 def _add_nodes(connection: Connection, version: int, nodes: list[StoredNode]) -> None:
