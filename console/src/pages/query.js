@@ -165,6 +165,6 @@ export function QueryPage({ name }) {
     </div>
     <h2>Records</h2>
     <${Refusal} error=${followed.error} />
-    <div aria-live="off"><${RecordList} records=${followed.records} /></div>
+    <div aria-live="off"><${RecordList} records=${followed.records} query=${name} /></div>
   </section>`;
 }

@@ -1,5 +1,7 @@
-// What an XSCL record bound: its variables with the numbers of their nodes, and its document as a tree.
+// What an XSCL record bound: its variables with the numbers of their nodes, the documents in which they are, and
+// the output document as a tree.
 import { html } from "../dom.js";
+import { BoundTrees } from "./bound_trees.js";
 
 const MOST_NODES = 400;
 
@@ -33,7 +35,7 @@ function Element({ node, depth = 0 }) {
     <ul>${node.children.map((child) => html`<${Element} node=${child} depth=${depth + 1} />`)}</ul></details></li>`;
 }
 
-export function DocumentPicture({ row }) {
+export function DocumentPicture({ row, query }) {
   const bound = Object.entries(row.bindings ?? {});
   const tree = typeof row.doc === "string" ? parsed(row.doc) : null;
   return html`<div class="document">
@@ -41,6 +43,7 @@ export function DocumentPicture({ row }) {
       ${bound.map(([name, node]) => html`<span role="listitem" class="binding"><b>${name}</b> node ${String(node)}</span>`)}
     </div>
     <p class="faint">${row.left_ts !== null && row.left_ts !== undefined ? `left document at ${row.left_ts}, ` : ""}document at ${row.right_ts}</p>
+    ${query && bound.length > 0 && html`<${BoundTrees} query=${query} row=${row} />`}
     ${tree ? html`<ul class="xtree" aria-label="document"><${Element} node=${tree} /></ul>` : row.doc && html`<pre>${row.doc}</pre>`}
   </div>`;
 }

@@ -10,12 +10,12 @@ const MOST_DRAWN = 20;
 const life = (record) => `${record.t_start}${record.t_end === null ? " on" : ` to ${record.t_end}`}`;
 const kindOf = (record) => (Array.isArray(record?.row?.tuples) ? "tree" : record?.row?.bindings ? "document" : "row");
 
-function Drawn({ records, kind }) {
+function Drawn({ records, kind, query }) {
   const Picture = kind === "tree" ? TreePicture : DocumentPicture;
   return html`<ol class="drawn">
     ${records.slice(0, MOST_DRAWN).map((record) => html`<li key=${record.number}>
       <p><${Op} op=${record.op} /> <span class="faint">${life(record)}</span></p>
-      <div class="scroll"><${Picture} row=${record.row} /></div>
+      <div class="scroll"><${Picture} row=${record.row} query=${query} /></div>
     </li>`)}
     ${records.length > MOST_DRAWN && html`<li class="faint">${records.length - MOST_DRAWN} older ones are not drawn</li>`}
   </ol>`;
@@ -25,11 +25,11 @@ const isNumber = (value) => typeof value === "number" || value instanceof ExactN
 
 const Op = ({ op }) => html`<span class=${op === "+" ? "op plus" : "op minus"} aria-label=${op === "+" ? "added" : "taken back"}>${op}</span>`;
 
-/** `records` has the newest first, each with a `number` of its own. */
-export function RecordList({ records }) {
+/** `records` has the newest first, each with a `number` of its own; `query` is the name of one that is registered. */
+export function RecordList({ records, query }) {
   if (!records.length) return html`<p class="faint">No records yet.</p>`;
   const kind = kindOf(records[0]);
-  if (kind !== "row") return html`<${Drawn} records=${records} kind=${kind} />`;
+  if (kind !== "row") return html`<${Drawn} records=${records} kind=${kind} query=${query} />`;
   const columns = [...new Set(records.flatMap((record) => Object.keys(record.row)))];
   return html`<div class="scroll records" tabindex="0" role="region" aria-label="records"><table>
     <thead><tr><th scope="col">op</th><th scope="col">life</th>${columns.map((name) => html`<th scope="col" class=${isNumber(records[0].row[name]) ? "num" : ""}>${name}</th>`)}</tr></thead>

@@ -139,6 +139,23 @@ class TrialAnswer(TypedDict):
     failed: Annotated[dict[str, str], Field(description="queries that did too much, and why")]
 
 
+class BoundDocument(TypedDict):
+    """A document of a record of an XSCL query, and what a block binds in it."""
+
+    stream: str
+    text: Annotated[str | None, Field(description="the document; null if it is not among the recent rows")]
+    nodes: Annotated[dict[str, int | str], Field(description="of each variable: its node, as in records")]
+    hidden: Annotated[list[str], Field(description="variables that stand for paths, and are not reported")]
+
+
+class BoundDocumentsAnswer(TypedDict):
+    """The documents that a record of an XSCL query was made of."""
+
+    documents: Annotated[list[BoundDocument], Field(description="one for each block, from left to right")]
+    equal: Annotated[list[list[str]], Field(description="pairs of variables with equal values")]
+    fitting: Annotated[int, Field(description="combinations of recent documents that fit the record")]
+
+
 class StageColumn(TypedDict):
     """Where a stage begins in the picture of the network."""
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 
+import pyarrow as pa
+
 from seine.frontends.script.parser import parse_script
 from seine.frontends.script.script import Declarations, Script
 from seine.network.network import Network
 from seine.service.access.principal import Principal
 from seine.service.console.batches_answer import batches_answer
+from seine.service.console.bound_documents import bound_documents, read_bindings
 from seine.service.console.console_answers import (
     BatchesAnswer,
+    BoundDocumentsAnswer,
     CheckAnswer,
     NetworkAnswer,
     NodeAnswer,
@@ -50,6 +54,16 @@ class ConsoleQuestions:
             return story_answer(network, registrar.view.declared, query.name, limits_of(query, budget))
 
         return registrar.look(read)
+
+    def documents(self, name: str, times: tuple[str | None, str], bindings: str) -> BoundDocumentsAnswer:
+        """The documents of a record of an XSCL query that are among the recent rows."""
+        view, recent_rows = self._service.published.view, self._service.recent_rows
+        streams = {stream.name: stream for stream in view.declared.streams.values()}
+
+        def recent(stream: str) -> list[pa.RecordBatch]:
+            return recent_rows.of(streams[stream]) if stream in streams else []
+
+        return bound_documents(view.find(name).query.plan, times, read_bindings(bindings), recent)
 
     def check(self, who: Principal, text: str, folder: str, replace: bool) -> CheckAnswer:
         """What a registration of a script for somebody would say; nothing is registered."""

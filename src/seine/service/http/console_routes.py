@@ -12,6 +12,7 @@ from pydantic import AfterValidator
 from seine.service.answers import DeadLetterPage
 from seine.service.console.console_answers import (
     BatchesAnswer,
+    BoundDocumentsAnswer,
     CheckAnswer,
     NetworkAnswer,
     NodeAnswer,
@@ -30,6 +31,7 @@ from seine.service.http.service_calls import Asker, Calls
 _MOST_LINES = 1000  # queries of a page
 _MOST_QUERIES = 10**9
 _MOST_PLACE = 10**18 - 1
+_MOST_BINDINGS_TEXT = 16_000
 
 PAGE = APIRouter(route_class=GuardedRoute, redirect_slashes=False, include_in_schema=False)
 CONSOLE = APIRouter(
@@ -77,6 +79,25 @@ async def _query_page(
 )
 async def _story(calls: Calls, name: Annotated[str, Path(), AfterValidator(unquote)]) -> Response:
     return JsonAnswer(await calls.reads.run(lambda: calls.console.story(name)))
+
+
+@CONSOLE.get(
+    "/v1/queries/{name}/documents",
+    operation_id="documents",
+    summary="The documents that a record of an XSCL query was made of, if they came recently",
+    response_model=BoundDocumentsAnswer,
+)
+async def _documents(
+    calls: Calls,
+    name: Annotated[str, Path(), AfterValidator(unquote)],
+    bindings: Annotated[
+        str, Query(max_length=_MOST_BINDINGS_TEXT, description="those of the record, as JSON")
+    ],
+    right: Annotated[str, Query(description="its right_ts")],
+    left: Annotated[str | None, Query(description="its left_ts, if it has one")] = None,
+) -> Response:
+    console = calls.console
+    return JsonAnswer(await calls.reads.run(lambda: console.documents(name, (left, right), bindings)))
 
 
 @CONSOLE.get(

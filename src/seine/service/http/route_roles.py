@@ -34,6 +34,7 @@ ROUTE_ROLES: Mapping[tuple[str, str], Role | None] = {
     ("GET", "/v1/queries/{name}/results"): "read",
     ("GET", "/v1/queries/{name}/events"): "read",
     ("GET", "/v1/queries/{name}/story"): "read",
+    ("GET", "/v1/queries/{name}/documents"): "read",
     ("GET", "/v1/query-page"): "read",
     ("GET", "/v1/latest-dead-letters"): "read",
     ("GET", "/v1/schema"): "read",
