@@ -13,8 +13,8 @@ from seine.frontends.script.options import QUERY_OPTIONS
 
 _HEAD = """# Settings
 
-Every setting by the place where it is given. Variables of the environment are in
-[the command line](../cli.md#settings).
+Every setting by the place where it is given. What is an option of `seine serve`, `run` or `try` may be in
+`seine.toml` and in the environment too: [how, and other variables](../cli.md#settings).
 """
 
 

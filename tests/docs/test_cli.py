@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections import defaultdict
 
 import pytest
 
+from seine.cli.config_file import COMMANDS
 from seine.cli.main import _parser
+from seine.cli.option_settings import Setting, settings_of
 from tests.docs.pages import DOCS, ROOT, check_generated, prose, quoted, read
 
 PAGE = DOCS / "cli.md"
@@ -51,6 +54,24 @@ def _tables() -> str:
 
 def test_tables_are_those_of_the_parser(pytestconfig: pytest.Config) -> None:
     check_generated(PAGE, "commands", _tables(), pytestconfig.getoption("--update"))
+
+
+def _settings() -> str:
+    """The names of every setting that is not only typed, and which commands have it."""
+    named: dict[str, list[Setting]] = defaultdict(list)
+    for command in COMMANDS:
+        for setting in settings_of(command, _available()[command]):
+            named[setting.key].append(setting)
+    lines = ["| in `seine.toml` | in the environment |", "| --- | --- |"]
+    for key, settings in sorted(named.items()):
+        kind = " (true or false)" if settings[0].flag else " (a list)" if settings[0].repeated else ""
+        variables = ", ".join(f"`{setting.variable}`" for setting in settings)
+        lines.append(f"| `{key}`{kind} | {variables} |")
+    return "\n".join(lines)
+
+
+def test_settings_are_those_of_the_parser(pytestconfig: pytest.Config) -> None:
+    check_generated(PAGE, "settings", _settings(), pytestconfig.getoption("--update"))
 
 
 @pytest.mark.parametrize("name", sorted(_available()))

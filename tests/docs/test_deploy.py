@@ -7,20 +7,47 @@ import re
 import shlex
 from pathlib import Path
 
+import pytest
+
+from seine.cli.config_file import read_config
 from seine.cli.main import _parser
+from seine.cli.option_settings import parse_with_settings
 from tests.docs.pages import DOCS, ROOT, read
 
 DEPLOY = ROOT / "deploy"
 
 
-def test_commands_are_understood() -> None:
+def test_the_unit_is_understood_with_its_settings() -> None:
     (unit,) = re.findall(
         r"^ExecStart=/opt/seine/bin/seine (.*)$", read(DEPLOY / "seine.service"), re.MULTILINE
     )
-    (image,) = re.findall(r"^CMD (\[.*\])$", read(DEPLOY / "Dockerfile"), re.MULTILINE)
-    for words in (shlex.split(unit), json.loads(image)):
-        arguments = _parser().parse_args(words)
-        assert arguments.port == 8517 and arguments.log_format == "json"
+    words = shlex.split(unit.replace("/etc/seine/seine.toml", str(DEPLOY / "seine.toml")))
+    arguments = parse_with_settings(_parser(), words)
+    assert arguments.config == str(DEPLOY / "seine.toml")
+    assert (arguments.folder, arguments.port, arguments.log_format) == ("/var/lib/seine/state", 8517, "json")
+
+
+def test_every_setting_that_is_shown_in_a_comment_is_right(tmp_path: Path) -> None:
+    for path in (DEPLOY / "seine.toml", ROOT / "src" / "seine" / "demo" / "project" / "seine.toml"):
+        (tmp_path / path.name).write_text(re.sub(r"^# ([\w-]+ = )", r"\1", read(path), flags=re.MULTILINE))
+        shown = read_config(str(tmp_path / path.name))
+        assert len(shown.table("serve")) > 8
+        for command, table in shown.tables.items():
+            words = [command, "--config", shown.path, *([] if command == "serve" else ["a.sql"])]
+            arguments = parse_with_settings(_parser(), words)
+            assert table and all(getattr(arguments, key.replace("-", "_")) is not None for key in table)
+
+
+def test_the_image_is_understood_with_its_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    (words,) = re.findall(r"^CMD (\[.*\])$", read(DEPLOY / "Dockerfile"), re.MULTILINE)
+    image = re.findall(r"(SEINE_SERVE_\w+)=(\S+)", read(DEPLOY / "Dockerfile"))
+    composed = re.findall(r"(SEINE_SERVE_\w+): (\S+)", read(DEPLOY / "compose.yaml"))
+    assert len(image) == 4 and len(composed) == 2
+    for name, value in [*image, *composed]:
+        monkeypatch.setenv(name, value)
+    arguments = parse_with_settings(_parser(), json.loads(words))
+    assert (arguments.host, arguments.port, arguments.log_format) == ("0.0.0.0", 8517, "json")
+    assert arguments.source_host == arguments.sink_host == ["kafka:9092", "postgres"]
 
 
 def test_copied_files_are_there() -> None:

@@ -7,9 +7,7 @@ from pathlib import Path
 
 from seine.demo.example_project import write_example_project
 
-_ABOUT = (
-    "Write an example project: a script with two queries, its input, tests of the queries, what to type next."
-)
+_ABOUT = "Write an example project: a script with two queries, its input, tests, settings, what to type."
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import sys
 import tempfile
@@ -13,10 +14,14 @@ from seine import __version__
 from seine.cli import completion_command
 from seine.cli.arrow_alone import let_arrow_pass_by_pandas
 from seine.cli.command_modules import command_module, modules_for
+from seine.cli.config_file import COMMANDS
 from seine.cli.logging_setup import configured_logging
+from seine.cli.option_settings import add_config, names_udf, parse_with_settings
 from seine.cli.stop_signals import terminated_like_interrupted
 from seine.cli.udf_option import register_udf
 from seine.errors import RunError, SeineError
+
+_logger = logging.getLogger(__name__)
 
 _ABOUT = """\
 Seine hangs a net across data streams: standing SQL queries, thousands of them, evaluated
@@ -37,14 +42,16 @@ _AT_ONCE = (["try"], ["check"], ["explain"])  # commands that should answer befo
 
 def main(words: list[str] | None = None) -> int:
     """Exit status: 0 done, 1 refused or wrong input, 2 wrong usage, 3 failed while running."""
-    if words is None:
-        words = sys.argv[1:]
-        if words[:1] in _AT_ONCE and "--udf" not in words:  # a user's function may want pandas
-            let_arrow_pass_by_pandas()
-    arguments = _parser(words).parse_args(words)
-    hosts = getattr(arguments, "hosts", False)
+    typed, hosts = words is None, False
+    words = sys.argv[1:] if words is None else words
     try:
+        if typed and words[:1] in _AT_ONCE and not names_udf(words):  # a user's function may want pandas
+            let_arrow_pass_by_pandas()
+        arguments = parse_with_settings(_parser(words), words)
+        hosts = getattr(arguments, "hosts", False)
         with configured_logging(arguments), terminated_like_interrupted() if hosts else nullcontext():
+            if getattr(arguments, "config", None):
+                _logger.info("settings of a file", extra={"file": arguments.config})
             register_udf(arguments)
             status: int = arguments.command(arguments)
         sys.stdout.flush()
@@ -92,6 +99,9 @@ def _parser(words: list[str] | None = None) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for name in modules_for(words or []):
         command_module(name).add_parser(commands)
+    for name in COMMANDS:
+        if name in commands.choices:
+            add_config(commands.choices[name])
     completion_command.add_parser(commands, _parser)
     return parser
 

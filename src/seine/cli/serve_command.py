@@ -53,6 +53,9 @@ example:
     seine register alerts.sql --service state/
     seine tail big_transfers --service state/
 
+Every option may be a line of seine.toml (port = 8517 below [serve]) or a variable (SEINE_SERVE_PORT=8517).
+What is typed counts before a variable, and that before the file.
+
 Stop it with Ctrl-C or SIGTERM. Started again it goes on where it was, with every query and its state;
 so it does after a crash.
 """
@@ -74,7 +77,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help=f"catalog, state and results (default: {FOLDER})",
     )
     parser.add_argument("--host", metavar="HOST", default="127.0.0.1", help="where to listen (127.0.0.1)")
-    parser.add_argument("--port", metavar="N", type=int, default=0, help="port to listen on (default: any)")
+    parser.add_argument("--port", metavar="N", type=_port, default=0, help="port to listen on (default: any)")
     parser.add_argument(
         "--token-file", metavar="FILE", help="a token that may do everything (or: $SEINE_TOKEN)"
     )
@@ -114,6 +117,13 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add_hosting(parser)
     add_udf(parser)
     parser.set_defaults(command=command, hosts=True)
+
+
+def _port(text: str) -> int:
+    value = int(text)
+    if not 0 <= value < 2**16:
+        raise argparse.ArgumentTypeError("must be at least 0 and at most 65535")
+    return value
 
 
 def command(arguments: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""Writes the example project: a script, its input, tests of its queries, and what to type."""
+"""Writes the example project: a script, its input, tests of its queries, settings, and what to type."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ _FILES = {
     "alerts.sql": "alerts.sql",
     "transfer.jsonl": "transfer.jsonl",
     "test_alerts.txt": "test_alerts.py",
+    "seine.toml": "seine.toml",
     "README.md": "README.md",
 }
 
