@@ -17,6 +17,7 @@ from seine.cli.command_modules import command_module, modules_for
 from seine.cli.config_file import COMMANDS
 from seine.cli.logging_setup import configured_logging
 from seine.cli.option_settings import add_config, names_udf, parse_with_settings
+from seine.cli.shortages import NO_MEMORY
 from seine.cli.stop_signals import terminated_like_interrupted
 from seine.cli.udf_option import register_udf
 from seine.errors import RunError, SeineError
@@ -37,6 +38,7 @@ together in one shared network in one Spark pipeline.
     seine serve  state/               run for ever, while queries come and go
 """
 
+_LESS_MEMORY = "give it more, or less to do at a time: --batch-rows; nothing that was delivered is lost"
 _AT_ONCE = (["try"], ["check"], ["explain"])  # commands that should answer before one looks up
 
 
@@ -69,6 +71,9 @@ def main(words: list[str] | None = None) -> int:
         _forget_output()
         what = f"cannot use '{error.filename}'" if error.filename else "cannot write the output"
         print(f"{what}: {error.strerror}", file=sys.stderr)
+        return 3
+    except MemoryError:
+        print(f"{NO_MEMORY}\n  hint: {_LESS_MEMORY}", file=sys.stderr)
         return 3
     except Exception as error:
         print(_failure(error).render(), file=sys.stderr)

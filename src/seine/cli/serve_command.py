@@ -9,7 +9,6 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from seine.cli.full_disk import is_full_disk
 from seine.cli.hosting import (
     add_budget,
     add_hosting,
@@ -31,6 +30,7 @@ from seine.cli.progress_line import ProgressLine
 from seine.cli.quota_options import add_quota, quota_of
 from seine.cli.reach_options import add_reach, reach_of
 from seine.cli.service_client import FOLDER
+from seine.cli.shortages import shortage_of
 from seine.cli.stop_signals import StopSignals
 from seine.cli.udf_option import add_udf
 from seine.errors import RunError, SeineError
@@ -166,7 +166,7 @@ def _certificate(arguments: argparse.Namespace) -> Certificate | None:
 
 
 class _Serving:
-    """Serves a folder until it is stopped, through full disks."""
+    """Serves a folder until it is stopped, through full disks and shortages of memory."""
 
     def __init__(
         self,
@@ -180,23 +180,24 @@ class _Serving:
         self._backoff = RestartBackoff(most=None)
         self._served = False  # the folder was served by this process, however briefly
         self._delivered = -1  # the last entry
-        self._full = False  # a full disk was met, and the folder not served since
+        self._shortage: str | None = None  # what was met, and the folder not served since
 
     def go_on(self) -> None:
-        """Serve; once it has begun, a full disk is waited for: what is in memory then is given up.
+        """Serve; once it has begun, a shortage is waited for: what is in memory then is given up.
 
-        While the disk may still be full, whatever keeps the folder from being opened is put down to that.
+        While there may still be one, whatever keeps the folder from being opened is put down to that.
         """
         while True:
             try:
                 return self._serve_folder()
-            except (SeineError, OSError) as error:
-                self._full = self._full or (self._served and is_full_disk(error))
-                if not self._full:
+            except (SeineError, OSError, MemoryError) as error:
+                met = shortage_of(error) if self._served else None
+                self._shortage = shortage = met or self._shortage
+                if shortage is None:
                     raise
                 delay = self._backoff.next_delay(self._delivered) or 0.0
-                _logger.warning("the disk is full: %s", error, extra={"restart_in_s": delay})
-                self._progress.tell(f"the disk is full; the service opens its folder again in {delay:g} s")
+                _logger.warning("%s: %s", shortage, error, extra={"restart_in_s": delay})
+                self._progress.tell(f"{shortage}; the service opens its folder again in {delay:g} s")
                 time.sleep(delay)
 
     def _serve_folder(self) -> None:
@@ -227,7 +228,7 @@ class _Serving:
                 _logger.info("service listens", extra={"folder": service.folder.path, "url": server.url})
                 self._progress.tell(f"serving {service.folder.path} at {server.url}")
                 self._progress.say("starting Spark")
-                self._served, self._full = True, False
+                self._served, self._shortage = True, None
                 keep, tell = self._options.keep, self._progress.tell
                 host(service, self._arguments.master, log, signals, None, tell, keep=keep, again=again)
         except RunError as error:

@@ -72,7 +72,8 @@ def death_of(error: BaseException | None) -> PipelineDeath:
         return PipelineDeath(DeathCause.INFRASTRUCTURE, f"the JVM of Spark died{_end_of_jvm()}")
     text = _whole_text(error)
     if _HEAP.search(text):
-        return PipelineDeath(DeathCause.INFRASTRUCTURE, "the JVM of Spark ran out of memory")
+        reason = "the JVM of Spark ran out of memory: SEINE_DRIVER_MEMORY gives it more"
+        return PipelineDeath(DeathCause.INFRASTRUCTURE, reason)
     if _BROKER.search(text):
         reason = reason_of(error) if _OUR_CLIENT in text else "Kafka does not answer"
         return PipelineDeath(DeathCause.SOURCE, reason)

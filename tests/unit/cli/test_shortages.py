@@ -1,14 +1,17 @@
-"""A service waits for room on a full disk, and for nothing else."""
+"""A service waits for room on a full disk and in memory, and for nothing else."""
 
 from __future__ import annotations
 
 import argparse
 import errno
+import os
 from collections.abc import Callable
 
+import pyarrow as pa
 import pytest
 
 from seine.cli import serve_command
+from seine.cli.main import main
 from seine.cli.progress_line import ProgressLine
 from seine.cli.serve_command import _Serving
 from seine.errors import RunError, SeineError
@@ -30,7 +33,7 @@ class Attempts(_Serving):
         if self.errors:
             begun, error = self.errors.pop(0)
             if begun:
-                self._served, self._full = True, False
+                self._served, self._shortage = True, None
             raise error
 
 
@@ -60,6 +63,37 @@ def test_anything_else_ends_it(delays: list[float], errors: list[tuple[bool, Exc
     with pytest.raises(type(errors[-1][1])):
         Attempts(*errors).go_on()
     assert len(delays) == len(errors) - 1
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        pa.ArrowMemoryError("malloc of size 1 failed"),
+        OSError(errno.ENOMEM, os.strerror(errno.ENOMEM)),
+        RunError("the pipeline stopped: numpy._core._exceptions._ArrayMemoryError: Unable to allocate 8 EiB"),
+        RunError("the pipeline stopped: MemoryError"),
+    ],
+)
+def test_memory_is_waited_for(
+    delays: list[float], error: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    Attempts((True, error), (False, CATALOG)).go_on()
+    assert delays == [0.5, 1.0]
+    assert caplog.text.count("memory has run out: ") == 2
+    with pytest.raises(type(error)):
+        Attempts((False, error)).go_on()
+
+
+def test_a_command_without_memory_says_so_in_a_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def starve(*arguments: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("seine.cli.try_command.read_script", starve)
+    assert main(["try", "a.sql"]) == 3
+    assert capsys.readouterr().err.startswith("memory has run out\n  hint: give it more")
 
 
 def test_what_a_sink_says_of_it_is_known(delays: list[float]) -> None:

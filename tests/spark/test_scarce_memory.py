@@ -1,0 +1,114 @@
+"""A service under limits of memory: what is short passes or is told in a line, and nothing is lost."""
+
+from __future__ import annotations
+
+import json
+import re
+import resource
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seine.service.client import Client
+from tests.support.processes import Process
+from tests.support.service_process import ServiceProcess
+
+pytestmark = pytest.mark.spark
+
+STREAM = "CREATE STREAM s (a BIGINT, ts BIGINT) TIMESTAMP BY ts WINDOW 1000000 FROM 's.jsonl';"
+GOOD = "CREATE QUERY good AS SELECT a FROM s; CREATE QUERY sums AS SELECT a, COUNT(*) AS n FROM s GROUP BY a;"
+GREEDY = "CREATE QUERY greedy AS SELECT x.a, y.a AS b FROM s x, s y WHERE x.a <> y.a;"
+_NO_MORE = 0  # bytes beyond what a process has
+_SOME_MORE = 96 << 20
+
+
+class Starved:
+    """A service and its stream; processes of it are held to the memory that they have."""
+
+    def __init__(self, folder: Path) -> None:
+        self.source = folder / "s.jsonl"
+        self.source.touch()
+        options = ["--master", "local[2]", "--depth", "1", "--batch-rows", "5000"]
+        self.service = ServiceProcess(folder, *options, SEINE_DRIVER_MEMORY="600m")
+        self.lines = 0
+
+    def feed(self, count: int) -> None:
+        with self.source.open("a") as file:
+            for number in range(self.lines, self.lines + count):
+                file.write(json.dumps({"a": number, "ts": number // 100}) + "\n")
+        self.lines += count
+
+    def hold(self, processes: list[Process], more: int) -> list[int]:
+        """Let processes have little more than they have; those that were reached."""
+        held = []
+        for pid in [one.pid for one in processes]:
+            with suppress(ProcessLookupError, FileNotFoundError):
+                size = int(Path(f"/proc/{pid}/statm").read_text().split()[0]) * resource.getpagesize()
+                resource.prlimit(pid, resource.RLIMIT_AS, (size + more, resource.RLIM_INFINITY))
+                held.append(pid)
+        return held
+
+    def let_go(self, pids: list[int]) -> None:
+        for pid in pids:
+            with suppress(ProcessLookupError):
+                resource.prlimit(pid, resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+
+    def wait_for_all(self) -> None:
+        """Until the good query has told everything, once each."""
+        self.service.wait("the good query", lambda client: _query(client, "good")["outputs"] >= self.lines)
+        read = self.service.ask(lambda client: b"".join(client.tail("good", "start", follow=False)))
+        values = [json.loads(line)["row"]["a"] for line in read.splitlines()]
+        assert sorted(values) == [*range(self.lines)]
+
+
+def _query(client: Client, name: str) -> dict[str, Any]:
+    return next(one for one in client.queries() if one["query"] == name)
+
+
+@pytest.fixture
+def starved(tmp_path: Path) -> Iterator[Starved]:
+    starved = Starved(tmp_path)
+    yield starved
+    starved.service.kill()
+
+
+def test_a_shortage_that_passes_loses_nothing(starved: Starved) -> None:
+    """The driver, then the JVM, cannot have a byte more for some seconds."""
+    service = starved.service
+    service.change(STREAM)
+    service.change(GOOD)
+    starved.feed(300)
+    starved.wait_for_all()
+    for chosen in ("python", "java"):
+        below = [one for one in service.below() if "java" in one.command]
+        driver = Process(service.process.pid, 0, "python")
+        held = starved.hold([driver] if chosen == "python" else below, _NO_MORE)
+        assert held
+        starved.feed(20_000)
+        time.sleep(4)
+        starved.let_go(held)
+        starved.feed(300)
+        starved.wait_for_all()
+    assert all(status != 0 for _, status in service.ended)  # it may have ended, and said so
+    assert not re.search(r"Traceback \(most recent call last\)", service.log.read_text())
+
+
+def test_a_query_that_takes_all_memory_of_the_workers_fails_alone(starved: Starved) -> None:
+    service = starved.service
+    service.change(STREAM)
+    service.change(GOOD)
+    starved.feed(300)
+    starved.wait_for_all()
+    workers = [one for one in service.below() if "java" not in one.command]
+    assert starved.hold(workers, _SOME_MORE)
+    service.change(GREEDY)
+    starved.feed(20_000)
+    service.wait("the greedy query fails", lambda client: _query(client, "greedy")["state"] == "failed")
+    reason = service.ask(lambda client: _query(client, "greedy")["failure"]["reason"])
+    assert "emory" in reason, reason
+    starved.wait_for_all()
+    assert service.ended == []
