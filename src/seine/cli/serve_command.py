@@ -127,6 +127,7 @@ def _port(text: str) -> int:
 
 
 def command(arguments: argparse.Namespace) -> int:
+    from seine.service.batch_traces import BatchTraces
     from seine.service.service import ServiceOptions
 
     token = read_token(arguments.token_file)
@@ -149,6 +150,7 @@ def command(arguments: argparse.Namespace) -> int:
             secrets=OptionSecrets.read(arguments.options_file, environment=False),
             reach=reach_of(arguments),
             quota=quota_of(arguments),
+            traces=BatchTraces.of_environment(),
         )
         _Serving(arguments, listening, options, progress).go_on()
     return 0

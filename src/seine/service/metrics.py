@@ -1,21 +1,28 @@
 """What a service is doing as metrics, in the text format that Prometheus reads.
 
-Labels are streams, sinks and states, never queries: a hundred thousand queries are as many series as ten.
-Of more than `_MOST_LABELLED` streams or sinks the first by name have series of their own.
+Labels are streams, sinks, states, stages and routes, never queries: a hundred thousand queries are as many
+series as ten. Of more than `_MOST_LABELLED` streams or sinks the first by name have series of their own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 
 from prometheus_client import CollectorRegistry, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
 from prometheus_client.registry import Collector
 
 from seine.intake.stream_status import StreamStatus
 from seine.service.answers import SinkAnswer, StatusAnswer
 from seine.service.costs import NodeCost
+from seine.service.recent_batches import BATCH_SECONDS, BatchTimes
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _MOST_LABELLED = 500
@@ -23,32 +30,40 @@ _MOST_LABELLED = 500
 Samples = Iterable[tuple[Sequence[str], float]]  # values of the labels, and the value
 
 
-def metrics_text(
-    status: StatusAnswer, streams: Iterable[StreamStatus], ready: bool, costs: Mapping[str, NodeCost]
-) -> bytes:
-    """All metrics of a service at one moment; `costs` are those of the nodes of each kind."""
+@dataclass(frozen=True)
+class MetricSources:
+    """What metrics are made of: a service at one moment. `streams` are in the order of their names."""
+
+    status: StatusAnswer
+    streams: Sequence[StreamStatus]
+    ready: bool
+    costs: Mapping[str, NodeCost]  # of the nodes of each kind
+    times: BatchTimes
+    requests: Mapping[tuple[str, str, str], int]  # by method, route and class of status
+    request_seconds: Mapping[str, float]  # by route
+
+
+def metrics_text(sources: MetricSources) -> bytes:
+    """All metrics of a service."""
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Gathered(status, sorted(streams, key=lambda one: one.stream), ready, costs))
+    registry.register(_Gathered(sources))
     return generate_latest(registry)
 
 
 class _Gathered(Collector):
     """The metrics of one answer."""
 
-    def __init__(
-        self,
-        status: StatusAnswer,
-        streams: Sequence[StreamStatus],
-        ready: bool,
-        costs: Mapping[str, NodeCost],
-    ) -> None:
-        self._status, self._streams, self._ready, self._costs = status, streams, ready, costs
+    def __init__(self, sources: MetricSources) -> None:
+        self._sources = sources
 
     def collect(self) -> Iterator[Metric]:
-        yield from _whole_service(self._status, self._ready)
-        yield from _of_kinds(self._costs)
-        yield from _of_streams(self._streams[:_MOST_LABELLED])
-        yield from _of_sinks(list(islice(self._status["sinks"], _MOST_LABELLED)))
+        sources = self._sources
+        yield from _whole_service(sources.status, sources.ready)
+        yield from _of_batches(sources.times)
+        yield from _of_kinds(sources.costs)
+        yield from _of_streams(sources.streams[:_MOST_LABELLED])
+        yield from _of_sinks(list(islice(sources.status["sinks"], _MOST_LABELLED)))
+        yield from _of_requests(sources.requests, sources.request_seconds)
 
 
 def _whole_service(status: StatusAnswer, ready: bool) -> Iterator[Metric]:
@@ -68,6 +83,28 @@ def _whole_service(status: StatusAnswer, ready: bool) -> Iterator[Metric]:
     held = [("joins", status["state_rows"]), ("groups", status["group_rows"])]
     kinds = [*held, ("punctuations", status["punctuations"])]
     yield _gauge("state_rows", "rows held in state", [([kind], rows) for kind, rows in kinds], ["held_for"])
+
+
+def _of_batches(times: BatchTimes) -> Iterator[Metric]:
+    bounds = [*map(str, BATCH_SECONDS), "+Inf"]
+    family = HistogramMetricFamily(
+        "seine_batch_seconds", "from when a micro-batch could begin to its delivery"
+    )
+    family.add_metric([], [*zip(bounds, map(float, times.counts), strict=True)], times.seconds)
+    yield family
+    stages = [([str(stage)], seconds) for stage, seconds in times.stages.items()]
+    yield _counter("stage_seconds", "of the longest task of a stage; stage 0 reads", stages, ["stage"])
+
+
+def _of_requests(
+    requests: Mapping[tuple[str, str, str], int], seconds: Mapping[str, float]
+) -> Iterator[Metric]:
+    labels = ["method", "route", "status"]
+    yield _counter("http_requests", "requests that were answered", sorted(requests.items()), labels)
+    each = [([route], value) for route, value in sorted(seconds.items())]
+    yield _counter(
+        "http_request_seconds", "until they were answered, with waits for records", each, ["route"]
+    )
 
 
 def _of_kinds(costs: Mapping[str, NodeCost]) -> Iterator[Metric]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from itertools import takewhile
 
 from seine.intake.journal import Entry
@@ -14,6 +16,7 @@ from seine.runtime.output.totals import Totals
 
 _MOST_BATCHES = 200
 _RECENT_SECONDS = 10.0  # over which rates are measured
+BATCH_SECONDS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)  # that micro-batches are counted by
 
 
 @dataclass(frozen=True)
@@ -29,11 +32,38 @@ class RecentBatch:
     work: BatchWork
 
 
+@dataclass(frozen=True)
+class BatchTimes:
+    """How long all micro-batches of this process took, and their stages: the longest task of each.
+
+    `counts` has how many took no longer than each of `BATCH_SECONDS`, and how many there were.
+
+    >>> times = BatchTimes().after(0.3, {0: 0.1, 1: 0.2}).after(99.0, {0: 1.0})
+    >>> times.counts, times.stages
+    ((0, 0, 1, 1, 1, 1, 1, 1, 1, 2), {0: 1.1, 1: 0.2})
+    """
+
+    counts: tuple[int, ...] = (0,) * (len(BATCH_SECONDS) + 1)
+    seconds: float = 0.0
+    stages: Mapping[int, float] = field(default_factory=dict)
+
+    def after(self, seconds: float, stages: Mapping[int, float]) -> BatchTimes:
+        """These, and one more."""
+        counts = zip(self.counts, (*BATCH_SECONDS, math.inf), strict=True)
+        every = sorted({*self.stages, *stages})
+        return BatchTimes(
+            tuple(count + (seconds <= bound) for count, bound in counts),
+            self.seconds + seconds,
+            {stage: self.stages.get(stage, 0.0) + stages.get(stage, 0.0) for stage in every},
+        )
+
+
 class RecentBatches:
-    """The last micro-batches of this process. One thread notes, any other may read `batches`."""
+    """The last micro-batches of this process. One thread notes, any other may read `batches` and `times`."""
 
     def __init__(self, totals: Totals) -> None:
         self.batches: tuple[RecentBatch, ...] = ()
+        self.times = BatchTimes()
         self._since = time.time()
         self._before = _counts(totals)
 
@@ -44,6 +74,7 @@ class RecentBatches:
         rows, outputs, dead = (after - before for after, before in zip(counts, self._before, strict=True))
         batch = RecentBatch(entry.number, now, max(now - began, 0.0), rows, outputs, dead, work)
         self.batches = (*self.batches[1 - _MOST_BATCHES :], batch)
+        self.times = self.times.after(batch.seconds, work.stages)
         self._since, self._before = now, counts
 
     def rates(self) -> dict[int, float]:

@@ -54,6 +54,7 @@ from seine.service.answers import (
 )
 from seine.service.audit_note import PENDING
 from seine.service.backup.folder_snapshot import take_snapshot
+from seine.service.batch_traces import BatchTraces
 from seine.service.costs import CostMeter, CostPart, NodeCost, costs_answer, kind_costs
 from seine.service.dead_letters import latest_dead_letters, read_dead_letters
 from seine.service.figures import FigureTaker
@@ -84,7 +85,7 @@ class ServiceOptions:
     opened: what is registered can be looked at and dropped, and nothing runs. Within the limit `retain` input
     that is done is kept, for queries that begin with history; within `keep`, results and dead letters.
     `secrets` are values of options. `reach` is what may be read and written, beside `input/` and
-    `output/` of the folder. `quota` is the most of each owner.
+    `output/` of the folder. `quota` is the most of each owner. `traces` get every micro-batch.
     """
 
     batch_rows: int | None = None
@@ -101,6 +102,7 @@ class ServiceOptions:
     secrets: OptionSecrets = field(default_factory=lambda: OptionSecrets(environment=False))
     reach: AllowList = field(default_factory=AllowList)
     quota: Quota = field(default_factory=Quota)
+    traces: BatchTraces | None = None
 
 
 class Service:
@@ -156,7 +158,7 @@ class Service:
         self.recent, self.recent_rows = RecentBatches(self.sink.totals), RecentRows()
         self.publisher = Publisher(view, self._figures.take())
         retained = self._retained if options.retain is not None else None
-        self._quota = options.quota
+        self._quota, self._traces = options.quota, options.traces
         self.registrar.connect(
             self._intake, self.sink, self.publisher, retained, options.secrets, options.quota
         )
@@ -439,6 +441,8 @@ class Service:
         self.deployment.versions.discard_before(entry.network)
         self._pushes.settle(self.registrar.view.declared.streams.values(), entry.intake.streams)
         self.recent.note(entry, sink.totals, sink.last_work)
+        if self._traces is not None:
+            self._traces.note(self.recent.batches[-1])
         self.recent_rows.note(entry, self.registrar.view.declared.streams)
         self._figures.advance()
         self._costs.publish()

@@ -57,6 +57,53 @@ def test_figures_are_those_of_the_answers(rig: HttpRig) -> None:
     assert samples["seine_sink_upf"] in (0, 1)
 
 
+def test_micro_batches_and_their_stages_are_timed(rig: HttpRig) -> None:
+    for value in (1, 2, 3):
+        rig.feed(value)
+    samples = _samples(rig.ask("GET", "/metrics")[1])
+    batches = rig.service.recent.batches
+    counts = samples["seine_batch_seconds_count"], samples["seine_batch_seconds_bucket+Inf"]
+    assert counts == (len(batches), len(batches)) and len(batches) >= 3
+    assert samples["seine_batch_seconds_sum"] == pytest.approx(sum(batch.seconds for batch in batches))
+    for bound in metrics.BATCH_SECONDS:
+        within = sum(batch.seconds <= bound for batch in batches)
+        assert samples[f"seine_batch_seconds_bucket{bound}"] == within
+    for stage in (0, 1):
+        expected = sum(batch.work.stages.get(stage, 0.0) for batch in batches)
+        assert samples[f"seine_stage_seconds_total{stage}"] == pytest.approx(expected) != 0
+
+
+def test_requests_are_counted_by_route_and_status(rig: HttpRig) -> None:
+    before = _samples(rig.ask("GET", "/metrics")[1])
+    for path in ("/v1/queries/g", "/v1/queries/j", "/v1/queries/none", "/no/such", "/v1/queries?x=1"):
+        rig.ask("GET", path)
+    rig.ask("DELETE", "/healthz")
+    rig.ask("GET", "/v1/status", Host="elsewhere.example")
+    samples = _samples(rig.ask("GET", "/metrics")[1])
+
+    def more(labels: str) -> float:
+        name = f"seine_http_requests_total{labels}"
+        return samples.get(name, 0) - before.get(name, 0)
+
+    assert (more("GET/v1/queries/{name}2xx"), more("GET/v1/queries/{name}4xx")) == (2, 1)
+    assert (more("GET/v1/queries4xx"), more("GET/metrics2xx")) == (1, 1)
+    assert sum(more(labels) for labels in ("otherother4xx", "DELETE/healthz4xx")) == 3
+    assert samples["seine_http_request_seconds_total/v1/queries/{name}"] > 0
+
+
+def test_unknown_paths_and_methods_are_no_more_series(rig: HttpRig) -> None:
+    def series() -> int:
+        return sum(name.startswith("seine_http") for name in _samples(rig.ask("GET", "/metrics")[1]))
+
+    for path in ("/x", "/v1/queries/x", "/metrics"):
+        rig.ask("GET", path)
+    before = series()
+    for number in range(20):
+        rig.ask("GET", f"/x{number}")
+        rig.ask("GET", f"/v1/queries/x{number}")
+    assert series() == before > 4
+
+
 def test_each_metric_is_documented(rig: HttpRig) -> None:
     names = {name for name in metrics_of(rig) if not name.endswith("_created")}
     page = read(DOCS / "service.md")

@@ -19,6 +19,7 @@ from seine.service.console.console_files import CONSOLE_PATHS
 from seine.service.http.listening import Listening, is_loopback
 from seine.service.http.monitoring import PROBES
 from seine.service.http.refusals import Refusal, refusal_answer
+from seine.service.http.request_counts import CountedRequests, RequestCounts
 from seine.service.http.route_roles import PRINCIPAL
 
 MOST_HEAD_LINE = 1 << 16  # bytes of a request line or a header
@@ -34,9 +35,9 @@ _logger = logging.getLogger(__name__)
 class AccessGuard:
     """Lets requests through to an ASGI application that may be answered; refuses the others."""
 
-    def __init__(self, app: ASGIApp, listening: Listening) -> None:
-        self._app = app
-        self._listening = listening
+    def __init__(self, app: ASGIApp, listening: Listening, counts: RequestCounts) -> None:
+        self._app = CountedRequests(app, counts)
+        self._listening, self._counts = listening, counts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -47,6 +48,7 @@ class AccessGuard:
         except (Refusal, SeineError) as error:
             refusal = error if isinstance(error, Refusal) else Refusal(HTTPStatus.SERVICE_UNAVAILABLE, error)
             await refusal_answer(refusal)(scope, receive, send)
+            self._counts.note(scope, refusal.status, 0.0)
             return
         try:
             await self._app(routed, receive, send)

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Response
 
 from seine.service.http.guarded_route import GuardedRoute
 from seine.service.http.service_calls import Calls
-from seine.service.metrics import CONTENT_TYPE, metrics_text
+from seine.service.metrics import CONTENT_TYPE, MetricSources, metrics_text
 
 PROBES = frozenset({"/healthz", "/readyz"})  # answered without a token: they say nothing but yes or no
 MONITORING = APIRouter(route_class=GuardedRoute, redirect_slashes=False, include_in_schema=False)
@@ -34,7 +34,15 @@ async def _metrics(calls: Calls) -> Response:
 
     def gathered() -> bytes:
         return metrics_text(
-            service.status(), service.stream_states(), service.driver.driving, service.kind_costs()
+            MetricSources(
+                service.status(),
+                sorted(service.stream_states(), key=lambda one: one.stream),
+                service.driver.driving,
+                service.kind_costs(),
+                service.recent.times,
+                dict(calls.requests.requests),
+                dict(calls.requests.seconds),
+            )
         )
 
     return Response(await calls.reads.run(gathered), media_type=CONTENT_TYPE)

@@ -34,8 +34,9 @@ class Server:
         self._socket = _listen(listening)
         self._wakeup = Wakeup()
         self._loop = asyncio.new_event_loop()
-        app = AccessGuard(make_app(service, self._wakeup, listening.most_body), listening)
-        self._server = uvicorn.Server(_configuration(app, listening))
+        app = make_app(service, self._wakeup, listening.most_body)
+        guard = AccessGuard(app, listening, app.state.calls.requests)
+        self._server = uvicorn.Server(_configuration(guard, listening))
         self._address, self._port = self._socket.getsockname()[:2]
         self._thread = threading.Thread(target=self._run, name="seine-http", daemon=True)
         self._thread.start()

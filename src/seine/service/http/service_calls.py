@@ -9,6 +9,7 @@ from fastapi import Depends, Request
 from seine.service.access.principal import Principal
 from seine.service.console.console_questions import ConsoleQuestions
 from seine.service.http.daemon_threads import DaemonThreads
+from seine.service.http.request_counts import RequestCounts
 from seine.service.http.route_roles import asker
 from seine.service.http.wakeup import Wakeup
 from seine.service.service import Service
@@ -24,6 +25,7 @@ class ServiceCalls:
         self.service = service
         self.console = ConsoleQuestions(service)
         self.wakeup = wakeup
+        self.requests = RequestCounts()
         self.reads = DaemonThreads(_MOST_READS)
         self.changes = DaemonThreads(_MOST_CHANGES)
 
