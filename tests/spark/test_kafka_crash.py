@@ -15,11 +15,12 @@ import psycopg
 import pytest
 
 from tests.support.command import checkpointed_run, kill, start, wait_for_change
-from tests.support.kafka_broker import connector_jars, kafka_servers
+from tests.support.kafka_broker import kafka_servers
 from tests.support.kafka_topic import committed_lines, create_topic
 from tests.support.postgres_server import postgres_server
 from tests.support.stateful_script import sorted_file, sorted_records
 from tests.support.topic_story import TopicStory
+from tests.support.warm_starts import WarmStarts
 
 pytestmark = pytest.mark.spark
 
@@ -45,23 +46,23 @@ def test_every_record_is_once_everywhere_after_many_kills(
     servers, database = places
     rng = random.Random(kills)
     log, state = tmp_path / "command.log", tmp_path / "state" / "output.json"
-    environment = {"PYSPARK_SUBMIT_ARGS": f"--jars {connector_jars()} pyspark-shell"}
     create_topic(servers, "alerts", 2)
     sinks = _SINKS.format(servers=servers, database=database)
     story = TopicStory(tmp_path, servers, _ROWS_PER_KILL * kills, sinks=sinks)
     words = checkpointed_run(story.script, 10, "--master", "local[2]", "--buckets", "2")
     moved = 0
-    for _ in range(kills):
-        before = state.read_text() if state.exists() else ""
-        process = start(*words, log=log, **environment)
-        wait_for_change(state, before, process, 300.0)
-        time.sleep(rng.random() * 0.5)
-        assert process.poll() is None, "it finished before it could be killed: give it more input"
-        kill(process)
-        moved += (state.read_text() if state.exists() else "") != before
+    with WarmStarts("local[2]", log) as warm:
+        for _ in range(kills):
+            before = state.read_text() if state.exists() else ""
+            process = warm.start(*words)
+            wait_for_change(state, before, process, 300.0)
+            time.sleep(rng.random() * 0.5)
+            assert process.poll() is None, "it finished before it could be killed: give it more input"
+            kill(process)
+            moved += (state.read_text() if state.exists() else "") != before
     assert moved == kills
     words = checkpointed_run(story.script, 100_000, "--master", "local[2]", "--buckets", "2")
-    final = start(*words, log=log, **environment)
+    final = start(*words, log=log)
     assert final.wait(300) == 0, log.read_text()
 
     assert sorted_file(tmp_path / "out.jsonl") == story.expected != []

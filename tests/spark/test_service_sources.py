@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,20 +12,12 @@ from pyspark.sql import SparkSession
 
 from seine.errors import SeineError
 from seine.intake.journal import Entry
-from seine.run_local import run_local
 from seine.runtime.driver import Driver
-from seine.runtime.option_secrets import OptionSecrets
-from seine.service.folder import ServiceFolder
-from seine.service.service import Service, ServiceOptions
-from seine.service.tail import read_records
-from seine.spark.spark_host import Restarts, run_on_spark
-from tests.support.everywhere import EVERYWHERE
 from tests.support.kafka_broker import KafkaBroker
-from tests.support.stateful_script import sorted_records
+from tests.support.served_streams import COLUMNS, Feeder, Served
 
 pytestmark = pytest.mark.spark
 
-COLUMNS = "(k BIGINT, v BIGINT, ts BIGINT) TIMESTAMP BY ts WINDOW 50"
 PAIRS = "CREATE QUERY pairs AS SELECT a.v AS x, b.v AS y FROM s a, t b WHERE a.k = b.k;\n"
 CHAIN = (
     "CREATE QUERY chain AS SELECT a.v AS x FROM s a, s b, s c"
@@ -35,98 +25,11 @@ CHAIN = (
 )
 
 
-class Served:
-    """A service in this process, hosted by the Spark of all tests in a thread of its own."""
-
-    def __init__(self, spark: SparkSession, folder: Path) -> None:
-        self.spark, self.folder = spark, folder
-        self.open()
-
-    def open(self) -> None:
-        secrets = OptionSecrets({"WORD": "correct horse"}, environment=False)
-        options = ServiceOptions(depth=1, secrets=secrets, reach=EVERYWHERE)
-        self.service = Service(ServiceFolder(str(self.folder / "state")), options)
-        self.thread = threading.Thread(target=self._host, daemon=True)
-        self.trouble: BaseException | None = None
-        self.thread.start()
-
-    def _host(self) -> None:
-        try:
-            run_on_spark(self.spark, self.service, restarts=Restarts(most=None))
-        except BaseException as error:  # the thread's last words
-            self.trouble = error
-
-    def crash(self) -> None:
-        """Leave everything as a kill would: nothing is closed in order, only the lock goes."""
-        self.thread.join(60)
-        assert not self.thread.is_alive()
-        self.service._lock.release()
-        self.service.driver.close()
-        self.service.publisher.end()
-        self.open()
-
-    def register(self, text: str) -> None:
-        self.service.registrar.register(text, file="x.sql", folder=str(self.folder))
-
-    def stop(self) -> None:
-        self.service.stop()
-        self.thread.join(60)
-        self.service.close()
-
-    def wait(self, done: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + 300
-        while not done():
-            assert self.trouble is None, self.trouble
-            assert time.monotonic() < deadline, self.service.status()
-            time.sleep(0.05)
-
-    def settle(self, rows: int) -> None:
-        self.wait(lambda: self.service.status()["input_rows"] >= rows)
-        assert self.service.status()["input_rows"] == rows
-
-    def records(self, query: str) -> list[str]:
-        lines = read_records(self.service.sink.index, query, 0).lines.splitlines()
-        return sorted_records([json.loads(line) for line in lines])
-
-    @property
-    def branches(self) -> list[str]:
-        return [branch.stream for branch in self.service.deployment.settings.branches]
-
-
 @pytest.fixture
 def served(spark: SparkSession, tmp_path: Path) -> Iterator[Served]:
     served = Served(spark, tmp_path)
     yield served
     served.stop()
-
-
-class Feeder:
-    """Rows for streams, by topic and by file, and what was sent to each."""
-
-    def __init__(self, kafka: KafkaBroker, folder: Path) -> None:
-        self.kafka, self.folder = kafka, folder
-        self.sent: dict[str, list[dict[str, int]]] = {}
-        self.count = 0
-
-    def rows(self, stream: str, count: int) -> list[bytes]:
-        fresh = [{"k": i % 3, "v": i, "ts": self.count + i // 3} for i in range(count)]
-        self.count += count // 3
-        self.sent.setdefault(stream, []).extend(fresh)
-        return [json.dumps(row).encode() for row in fresh]
-
-    def topic(self, stream: str, topic: str, count: int) -> None:
-        self.kafka.send(topic, [(i % 2, record) for i, record in enumerate(self.rows(stream, count))])
-
-    def expected(self, query: str) -> list[str]:
-        """What a run of files reports."""
-        folder = self.folder / f"alone-{time.monotonic_ns()}"
-        folder.mkdir()
-        script = ""
-        for stream, rows in self.sent.items():
-            (folder / f"{stream}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-            script += f"CREATE STREAM {stream} {COLUMNS} LATENESS 100 FROM '{stream}.jsonl';\n"
-        (folder / "x.sql").write_text(script + query)
-        return sorted_records(run_local(str(folder / "x.sql")).records)
 
 
 def _offsets(served: Served, stream: str) -> Any:
@@ -176,34 +79,6 @@ def test_sources_come_and_go(served: Served, kafka: KafkaBroker, tmp_path: Path)
     served.wait(lambda: _offsets(served, "s") == {"live-s": {"0": 13, "1": 11}})
     states: dict[str, Any] = {one["stream"]: one for one in served.service.streams()}
     assert states["s"]["lag"]["rows"] == 0
-
-
-def test_a_topic_that_is_made_again_fails_alone(served: Served, kafka: KafkaBroker, tmp_path: Path) -> None:
-    feeder = Feeder(kafka, tmp_path)
-    for topic in ("alone-s", "alone-t"):
-        kafka.create_topic(topic, 2)
-    made = f"CREATE STREAM s {COLUMNS} LATENESS 100 FROM 'kafka://{kafka.servers}/alone-s';\n"
-    served.register(
-        made + f"CREATE STREAM t {COLUMNS} LATENESS 100 FROM 'kafka://{kafka.servers}/alone-t';\n"
-        "CREATE QUERY all_s AS SELECT v FROM s; CREATE QUERY all_t AS SELECT v FROM t;"
-    )
-    feeder.topic("s", "alone-s", 6)
-    feeder.topic("t", "alone-t", 6)
-    served.settle(12)
-    kafka.delete_topic("alone-s")
-    kafka.create_topic("alone-s", 2)
-    feeder.topic("s", "alone-s", 12)  # as many as were read, and more
-    served.wait(lambda: "s" in served.service.status()["stream_troubles"])
-    trouble = served.service.status()["stream_troubles"]["s"]
-    assert "topic 'alone-s' of stream s was deleted and made again" in trouble
-    feeder.topic("t", "alone-t", 6)
-    served.settle(18)
-    assert (len(served.records("all_s")), len(served.records("all_t"))) == (6, 12)
-    served.register("DROP QUERY all_s; DROP STREAM s;")
-    served.register(made + "CREATE QUERY new_s AS SELECT v FROM s;")
-    served.settle(30)  # another stream, from the beginning of the new topic
-    assert len(served.records("new_s")) == 12
-    assert "s" not in served.service.status()["stream_troubles"]
 
 
 class Killed(BaseException):

@@ -30,12 +30,15 @@ def connector_jars() -> str:
 
 
 @contextmanager
-def private_broker() -> Iterator[broker_process.BrokerProcess]:
-    """A broker of one process, which can be killed; skips the test where it cannot be had."""
+def private_broker(more: str = "") -> Iterator[broker_process.BrokerProcess]:
+    """A broker of one process, which can be killed; skips the test where it cannot be had.
+
+    `more` are further properties of it.
+    """
     jars = _folder()
     if jars is None:
         pytest.skip("no Kafka: see scripts/find_kafka")
-    with broker_process.running_broker(jars) as broker:
+    with broker_process.running_broker(jars, more) as broker:
         yield broker
 
 

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Literal
 
+POSITION_TABLE = "seine_sink_position"  # in which PostgreSQL has the positions of sinks
 SinkKind = Literal["folder", "kafka", "postgresql", "webhook", "unknown"]
 
 _KINDS: dict[str, SinkKind] = {

@@ -53,6 +53,8 @@ class StreamFeed:
     checkpoint admits the same lines as one that never stopped.
     """
 
+    has_lines = True  # which the driver reads
+
     def __init__(
         self,
         stream: StreamDef,

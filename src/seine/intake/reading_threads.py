@@ -55,9 +55,12 @@ class ReadingThreads:
         self._threads = 0
 
     def fill(self, feeds: Sequence[StreamFeed]) -> list[StreamFeed]:
-        """Fill those that are at rest, and wait a little; the feeds at rest after that."""
+        """Fill those that are at rest, and wait a little; the feeds at rest after that.
+
+        A feed without lines, of a stream that the driver does not read, is always at rest.
+        """
         for feed in feeds:
-            if feed not in self._under_way:
+            if feed.has_lines and feed not in self._under_way:
                 self._under_way[feed] = _Filling(feed)
                 self._waiting.put(self._under_way[feed])
         self._have_threads()

@@ -66,6 +66,7 @@ class TaskOutcome(Protocol):
 class SparkFeed(StreamFeed):
     """A feed without lines: a stream's clocks and promises between two micro-batches."""
 
+    has_lines = False
     admission: BatchAdmission
 
     def __init__(

@@ -55,12 +55,13 @@ class SparkDoor:
     def tell(self, positions: Mapping[str, SparkPosition]) -> None:
         self._positions = positions
 
-    def tell_failed(self, reasons: Mapping[str, str]) -> None:
-        """Of these streams, and no others, nothing more is read while the pipeline goes on."""
+    def tell_failed(self, reasons: Mapping[str, str]) -> dict[str, str]:
+        """Of these streams, and no others, nothing is read while the pipeline goes on; those that are new."""
         known = {stream: one for stream, one in self._failed.items() if one.reason == reasons.get(stream)}
         now = time.time()
         fresh = {stream: SourceCondition("failed", now, reason=reason) for stream, reason in reasons.items()}
         self._failed = fresh | known
+        return {stream: reason for stream, reason in reasons.items() if stream not in known}
 
     def judged(self, states: Iterable[StreamStatus]) -> tuple[StreamStatus, ...]:
         """What is known of streams, and which of them Spark's host found to have failed."""

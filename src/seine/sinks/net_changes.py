@@ -4,6 +4,8 @@ Law: at the end of a micro-batch each key has at most one row. So whatever the o
 was, deleting the `keys` of the net and inserting its `rows` leads from the result before to the result after.
 
     + a 2   - a 1   - a 2   + a 3   - b 7          keys: a, b      rows: a 3
+
+Keys that are one to the database, because they differ in what it cannot have, have one row there.
 """
 
 from __future__ import annotations
@@ -32,6 +34,6 @@ def net_changes(changes: Iterable[tuple[bool, Row]], key: Sequence[int]) -> NetC
     counts: Counter[Row] = Counter()
     for begins, row in changes:
         counts[row] += 1 if begins else -1
-    changed = [row for row, count in counts.items() if count]
-    keys = dict.fromkeys(tuple(row[place] for place in key) for row in changed)
-    return NetChanges([*keys], [row for row in changed if counts[row] > 0])
+    changed = {row: tuple(row[place] for place in key) for row, count in counts.items() if count}
+    rows = {keyed: row for row, keyed in changed.items() if counts[row] > 0}
+    return NetChanges([*dict.fromkeys(changed.values())], [*rows.values()])

@@ -11,12 +11,14 @@ from typing import Any
 
 from psycopg import Connection, sql
 
+from seine.algebra.sink_definition import POSITION_TABLE
 from seine.algebra.types import Field, Kind, Type
+from seine.errors import SeineError
 from seine.sinks.net_changes import Row
 
 Columns = Sequence[tuple[str, sql.SQL]]  # names and types
 
-POSITIONS = sql.Identifier("seine_sink_position")
+POSITIONS = sql.Identifier(POSITION_TABLE)
 _TYPES: Mapping[Kind, sql.SQL] = {
     Kind.BOOLEAN: sql.SQL("boolean"),
     Kind.INT: sql.SQL("integer"),
@@ -28,6 +30,12 @@ _TYPES: Mapping[Kind, sql.SQL] = {
     Kind.TIMESTAMP: sql.SQL("timestamptz"),
     Kind.DECIMAL: sql.SQL("numeric"),
 }
+
+
+_NATURE = (
+    "SELECT relkind, relhastriggers, relhasrules, relrowsecurity FROM pg_catalog.pg_class"
+    " WHERE oid = pg_catalog.to_regclass(%s)"
+)
 
 
 def record_columns(domain: str) -> Columns:
@@ -69,6 +77,12 @@ def create_positions(connection: Connection[Any]) -> None:
     """Create the table of positions where there is none."""
     columns = [("sink", sql.SQL("text PRIMARY KEY")), ("position", sql.SQL("bigint NOT NULL"))]
     create_table(connection, POSITIONS, columns)
+    kind, *extended = connection.execute(_NATURE, [POSITION_TABLE]).fetchone() or ("",)
+    if kind != "r" or any(extended):  # whoever made it before us would have our rights in its triggers
+        raise SeineError(
+            f"{POSITION_TABLE} is no plain table: it has triggers, rules or policies of somebody else's",
+            hint="look who made it, and drop it if no sink has its position in it",
+        )
 
 
 def append_rows(
@@ -91,13 +105,19 @@ def delete_rows(
 
     for nulls, alike in groupby(sorted(rows, key=is_null), is_null):
         conditions = [
-            sql.SQL("{} IS NULL" if null else "{} = %s").format(sql.Identifier(column))
+            sql.SQL("{} IS NULL" if null else "{} = %s").format(_beside_parameters(sql.Identifier(column)))
             for column, null in zip(columns, nulls, strict=True)
         ]
-        statement = sql.SQL("DELETE FROM {} WHERE {}").format(name, sql.SQL(" AND ").join(conditions))
+        table = _beside_parameters(name)
+        statement = sql.SQL("DELETE FROM {} WHERE {}").format(table, sql.SQL(" AND ").join(conditions))
         with connection.cursor() as cursor:
             cursor.executemany(statement, [[value for value in row if value is not None] for row in alike])
 
 
 def _names(columns: Sequence[str]) -> sql.Composed:
     return sql.SQL(", ").join(map(sql.Identifier, columns))
+
+
+def _beside_parameters(name: sql.Identifier) -> sql.Identifier:
+    """A name for a statement with parameters, in which the driver takes % for the beginning of one."""
+    return sql.Identifier(*(part.replace("%", "%%") for part in name._obj))

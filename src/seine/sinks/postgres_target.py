@@ -24,6 +24,7 @@ from seine.postgres_timeouts import SilenceGuard, connection_arguments
 from seine.runtime.option_secrets import OptionSecrets
 from seine.sinks import postgres_tables as tables
 from seine.sinks.net_changes import net_changes
+from seine.sinks.postgres_errors import error_line
 from seine.sinks.record_fields import changed_rows, whole_records
 from seine.sinks.record_piece import RecordPiece
 from seine.sinks.sink_progress import SinkProgress
@@ -110,12 +111,10 @@ class PostgresTarget(SinkTarget):
 
     @contextmanager
     def _one_line_errors(self) -> Iterator[None]:
-        """Errors of the server in one line: what follows it may have values of rows."""
         try:
             yield
         except psycopg.Error as error:
-            reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-            raise SeineError(f"PostgreSQL: {reason}") from None
+            raise SeineError(f"PostgreSQL: {error_line(error)}") from None
 
     def close(self) -> None:
         if self._connection is not None:

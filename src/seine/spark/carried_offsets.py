@@ -17,13 +17,9 @@ from __future__ import annotations
 import os
 import shutil
 
-from seine.errors import RunError
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.durable import write_whole
-
-_VERSION = "v1"
-_NO_OFFSET = "-"  # as Spark writes it
-_SOURCES_AT = 2  # lines before the first source's, which is the journal's
+from seine.spark.offset_log import NO_OFFSET, SOURCES_AT, last_batch, offset_lines, unreadable_offsets
 
 
 def carries(deployment: Deployment) -> bool:
@@ -34,8 +30,7 @@ def carries(deployment: Deployment) -> bool:
 
 def is_begun(deployment: Deployment) -> bool:
     """Whether the first micro-batch is done, without any branch or with all of them."""
-    commits = os.path.join(deployment.spark, "commits")
-    return os.path.isdir(commits) and any(name.isdigit() for name in os.listdir(commits))
+    return last_batch(deployment.spark, "commits") is not None
 
 
 def carry_offsets(deployment: Deployment) -> None:
@@ -44,18 +39,18 @@ def carry_offsets(deployment: Deployment) -> None:
     first = os.path.join(deployment.spark, "offsets", "0")
     if before is None or not os.path.exists(first):  # Spark has removed it: that was long ago
         return
-    lines = _lines(first)
-    if len(lines) > _SOURCES_AT + 1:
+    lines = offset_lines(first)
+    if len(lines) > SOURCES_AT + 1:
         return
     checkpoint = deployment.spark_of(before.start)
-    last = _lines(os.path.join(checkpoint, "offsets", str(settings.start - before.start - 1)))
-    if len(last) != _SOURCES_AT + 1 + len(before.branches):
-        raise _unreadable(checkpoint)
-    known = dict(zip(before.branches, last[_SOURCES_AT + 1 :], strict=True))
+    last = offset_lines(os.path.join(checkpoint, "offsets", str(settings.start - before.start - 1)))
+    if len(last) != SOURCES_AT + 1 + len(before.branches):
+        raise unreadable_offsets(checkpoint)
+    known = dict(zip(before.branches, last[SOURCES_AT + 1 :], strict=True))
     for place, branch in enumerate(settings.branches, 1):
         if branch in known:
             _carry_metadata(checkpoint, 1 + before.branches.index(branch), deployment.spark, place)
-    offsets = [known.get(branch, _NO_OFFSET) for branch in settings.branches]
+    offsets = [known.get(branch, NO_OFFSET) for branch in settings.branches]
     _replace(first, [*lines, *offsets])
 
 
@@ -69,20 +64,8 @@ def _carry_metadata(old: str, old_place: int, new: str, place: int) -> None:
         shutil.copytree(source, target)
 
 
-def _lines(path: str) -> list[str]:
-    with open(path, encoding="utf-8") as file:
-        lines = file.read().split("\n")
-    if lines[0] != _VERSION:
-        raise _unreadable(path)
-    return lines
-
-
 def _replace(path: str, lines: list[str]) -> None:
     checksum = os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.crc")
     if os.path.exists(checksum):
         os.remove(checksum)
     write_whole(path, "\n".join(lines).encode())
-
-
-def _unreadable(path: str) -> RunError:
-    return RunError(f"the offsets of Spark's sources cannot be read in '{path}'")

@@ -22,6 +22,7 @@ from seine.topics.topic_reading import TopicReading
 
 _SECONDS_FOR_A_BROKER = 15
 _SECONDS_BETWEEN_LOOKS = 1.0
+_SECONDS_BETWEEN_IDLE_LOOKS = 10.0  # as often as Spark reports that it found nothing
 
 
 def check_source(spark: SparkSession, stream: StreamDef, reading: SparkReading) -> None:
@@ -78,18 +79,24 @@ def _reason(error: BaseException) -> str:
 
 
 class SourcePositions:
-    """Tells the door of a service how far its streams are read, once a second."""
+    """Tells the door of a service how far its streams are read: a second after something was committed."""
 
     def __init__(self, reading: SparkReading) -> None:
         self._reading = reading
+        self._committed, self._moved = -1, 0.0
         self._next_look = 0.0
 
-    def look(self, query: StreamingQuery) -> None:
-        """Note what Spark reported last, if that is due."""
-        if not self._reading.branches or time.monotonic() < self._next_look:
+    def look(self, query: StreamingQuery, committed: int) -> None:
+        """Note what Spark reported last, if that is due; `committed` is the last entry that was."""
+        now = time.monotonic()
+        if committed != self._committed:
+            self._committed, self._moved = committed, now
+            self._next_look = min(self._next_look, now + _SECONDS_BETWEEN_LOOKS)
+        if not self._reading.branches or now < self._next_look:
             return
-        self._next_look = time.monotonic() + _SECONDS_BETWEEN_LOOKS
         progress = query.lastProgress
+        fresh = progress is None or now - self._moved < _SECONDS_BETWEEN_LOOKS  # Spark reports a little later
+        self._next_look = now + (_SECONDS_BETWEEN_LOOKS if fresh else _SECONDS_BETWEEN_IDLE_LOOKS)
         branches = self._reading.branches
         if progress is None or len(progress.sources) != 1 + len(branches):
             return

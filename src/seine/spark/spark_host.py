@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import logging
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -21,20 +20,25 @@ from seine.runtime.folder.deployment import Deployment
 from seine.runtime.output.task_report import TaskReport
 from seine.runtime.spark_reading import SparkReading
 from seine.spark.carried_offsets import carries, carry_offsets, is_begun
+from seine.spark.offset_log import planned_branches, put_off_planned
 from seine.spark.pipeline import Commit, start_pipeline
 from seine.spark.pipeline_death import DeathCause, PipelineDeath, death_of, jvm_is_gone
+from seine.spark.query_end import QueryEnd
 from seine.spark.restart_backoff import RestartBackoff
 from seine.spark.source_check import SourcePositions, check_source
 from seine.spark.source_frames import open_frames, silent_rows
-from seine.spark.topic_identity import check_topics
+from seine.spark.topic_identity import check_topics, unreadable_branches
+from seine.spark.waiting_branches import WaitingBranches
 from seine.topics.trouble import BrokerSilent
 
 _logger = logging.getLogger(__name__)
 
 _SPARK_ERRORS = (Py4JError, PySparkException, ConnectionError)  # what a call into the JVM raises
 _NOTHING_NEW = "Waiting for data to arrive"  # the status of a query whose last look found nothing
-_SECONDS_BETWEEN_LOOKS = 0.25  # at whether a query is alive
+_SECONDS_FOR_A_BROKER = {False: 60.0, True: 10.0}  # to answer a run, and a service, in which others wait
 _MOST_RESTARTS = 5  # in a row, without a micro-batch in between: more than a passing trouble
+
+Unreadable = Mapping[SourceBranch, RunError]  # branches that are not read, and why
 
 
 class Hosted(Protocol):
@@ -61,6 +65,10 @@ class Restarts:
     most: int | None = _MOST_RESTARTS
     reopen: Callable[[], SparkSession] | None = None
     notice: Callable[[str], None] = field(default=lambda text: None)
+
+
+class _TakenUp(Exception):
+    """A stream that waited can be read again, by another pipeline."""
 
 
 class _Died(Exception):
@@ -112,9 +120,11 @@ class _SparkHost:
             self._run.reading.door.lend(lambda stream: check_source(self._spark, stream, self._run.reading))
             try:
                 self._carry_pipeline()
-            except _Died as died:
-                if not driver.stopped:  # whoever stops us may stop all of Spark with us
-                    self._start_over(died.death)
+            except (_Died, _TakenUp) as end:
+                if (
+                    isinstance(end, _Died) and not driver.stopped
+                ):  # who stops us may stop all of Spark with us
+                    self._start_over(end.death)
                 driver.renew()
                 if driver.stopped:
                     return
@@ -137,33 +147,31 @@ class _SparkHost:
                 refused.append(error)
                 raise
 
-        next_look = 0.0
-
-        def watch() -> None:
-            nonlocal next_look
+        def watch() -> None:  # called often: the JVM has other things to do than to answer each time
             if jvm_is_gone():
                 raise _Died(death_of(None))
-            if time.monotonic() < next_look:  # it is called often, and the JVM has other things to do
-                return
-            next_look = time.monotonic() + _SECONDS_BETWEEN_LOOKS
-            if not query.isActive:
+            if end.has_come and not query.isActive:
                 if refused and not self._run.driver.stopped:
                     raise refused[0]
                 raise _Died(self._death_of(query.exception()))
-            positions.look(query)
+            if waiting.can_go_on:
+                raise _TakenUp
+            positions.look(query, self._run.driver.committed)
 
         def sources_idle() -> bool:
             return str(query.status["message"]) == _NOTHING_NEW
 
         stages = {"stages": deployment.settings.depth}
         try:
-            frames = self._open_frames(reading)
+            frames, unreadable = self._open_frames(reading)
             self._begin(commit)
             query = self._start(commit, frames)
+            end, waiting = QueryEnd(query), WaitingBranches(unreadable, self._ask_again, self._tell_failed)
             _logger.info("pipeline started", extra=stages)
             try:
                 self._run.driver.drive(watch, sources_idle)
             finally:
+                waiting.close()
                 _stop(query)
         except SeineError as error:
             _logger.error("pipeline failed: %s", error.message, extra=stages)
@@ -172,23 +180,47 @@ class _SparkHost:
             raise _Died(self._death_of(error)) from error
         _logger.info("pipeline stopped", extra=stages)
 
-    def _open_frames(self, reading: SparkReading) -> dict[SourceBranch, DataFrame]:
-        """The branches of the plan; a broker that is silent, and in a service any source, is waited for."""
+    def _open_frames(self, reading: SparkReading) -> tuple[dict[SourceBranch, DataFrame], Unreadable]:
+        """The branches of the plan, and in a service why topics are not read: something else has their place.
+
+        A run is refused, or waits for a broker that is silent; a service waits for any other source.
+        """
+        served = self._restarts.most is None
         try:
             frames = open_frames(self._spark, self._run.deployment, reading, self._frames)
-            return frames | self._remade(reading)
+            seconds = _SECONDS_FOR_A_BROKER[served]
+            unreadable = check_topics(self._spark, self._run.deployment, reading, seconds)
+            if unreadable and not (served and self._may_wait(unreadable)):
+                raise next(iter(unreadable.values()))
+            silent = {branch: silent_rows(self._spark, self._run.deployment, branch) for branch in unreadable}
+            return frames | silent, unreadable
         except SeineError as error:
-            if self._restarts.most is not None and not isinstance(error, BrokerSilent):
+            if not (served or isinstance(error, BrokerSilent)):
                 raise
             raise _Died(PipelineDeath(DeathCause.SOURCE, error.message)) from error
 
-    def _remade(self, reading: SparkReading) -> dict[SourceBranch, DataFrame]:
-        """Refuse topics that are others by now; in a service these are read no more, and all else goes on."""
-        remade = check_topics(self._spark, self._run.deployment, reading)
-        if remade and self._restarts.most is not None:
-            raise next(iter(remade.values()))
-        reading.door.tell_failed({branch.stream: error.message for branch, error in remade.items()})
-        return {branch: silent_rows(self._spark, self._run.deployment, branch) for branch in remade}
+    def _may_wait(self, unreadable: Unreadable) -> bool:
+        """Whether all else can go on without some branches: nothing that was to be read may be passed over.
+
+        A micro-batch that is planned with something of theirs is planned again, if that can be.
+        """
+        deployment = self._run.deployment
+        return planned_branches(deployment).isdisjoint(unreadable) or put_off_planned(deployment)
+
+    def _ask_again(self, branches: Collection[SourceBranch]) -> dict[SourceBranch, RunError | None]:
+        """Why branches cannot be read now, of those whose streams have not been dropped meanwhile."""
+        reading = self._run.reading
+        streams = {stream.name for stream in reading.streams}
+        seconds = _SECONDS_FOR_A_BROKER[True]
+        unreadable = unreadable_branches(self._spark, self._run.deployment, reading, seconds)
+        return {branch: unreadable.get(branch) for branch in branches if branch.stream in streams}
+
+    def _tell_failed(self, unreadable: Unreadable) -> None:
+        """Let the service know which streams wait, and why."""
+        hide = self._run.reading.secrets.hide
+        reasons = {branch.stream: hide(error.message) for branch, error in unreadable.items()}
+        for stream, reason in self._run.reading.door.tell_failed(reasons).items():
+            _logger.warning("a stream is not read: %s", reason, extra={"stream": stream})
 
     def _begin(self, commit: Commit) -> None:
         """Write the first entry; where branches go on from before, do it, and carry their offsets."""

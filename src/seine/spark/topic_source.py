@@ -54,7 +54,10 @@ class TopicSource(DataSource):
 
 
 class TopicReader(DataSourceStreamReader):
-    """Offsets are those of Spark's own Kafka source, and never of records that are not committed yet."""
+    """Offsets are those of Spark's own Kafka source, and never of records that are not committed yet.
+
+    An empty one is that of the source which had the place of this one while its topics could not be read.
+    """
 
     def __init__(self, folder: str, start: int, reading: TopicReading) -> None:
         self._folder, self._start, self._reading = folder, start, reading
@@ -73,6 +76,9 @@ class TopicReader(DataSourceStreamReader):
         return self._client.offsets(time_of_record)
 
     def initialOffset(self) -> Offsets:
+        return self._first()
+
+    def _first(self) -> Offsets:
         from seine.spark.first_offsets import first_offsets
 
         return first_offsets(
@@ -84,7 +90,7 @@ class TopicReader(DataSourceStreamReader):
         from seine.topics.topic_client import LATEST
 
         self._latest = self._offsets_at(LATEST)
-        return limited(start, self._latest, self._reading.most)
+        return limited(start or self._first(), self._latest, self._reading.most)
 
     def reportLatestOffset(self) -> Offsets | None:
         return self._latest
@@ -94,7 +100,9 @@ class TopicReader(DataSourceStreamReader):
         from seine.topics.offset_ranges import ranges_between, shared_out
 
         tasks = read_settings(self._folder).parallelism
-        return [InputPartition(share) for share in shared_out(ranges_between(start, end), tasks)]
+        return [
+            InputPartition(share) for share in shared_out(ranges_between(start or self._first(), end), tasks)
+        ]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         from seine.runtime.flow.read_source import read_source

@@ -54,6 +54,19 @@ def ranges_between(start: Mapping[str, Mapping[str, int]], end: Offsets) -> list
     return sorted(one for one in ranges if one.size)
 
 
+def refuse_lost(start: Offsets, earliest: Offsets, latest: Offsets) -> None:
+    """Refuse to go on from a start of which a broker does not have what follows: `LostRecords`.
+
+    >>> refuse_lost({"bids": {"0": 6}}, {"bids": {"0": 6}}, {"bids": {"0": 9}})
+    """
+    ranges_between(start, latest)
+    for topic, places in start.items():
+        for partition, begin in places.items():
+            if begin < (first := earliest[topic][partition]):
+                place = f"partition {partition} of topic '{topic}'"
+                raise LostRecords(f"{place} begins at offset {first}, and {begin} was next")
+
+
 def limited(start: Offsets, latest: Offsets, most: int) -> Offsets:
     """The latest offsets, or some before them with about `most` records in between, by shares.
 

@@ -170,6 +170,7 @@ def test_a_server_that_is_down_is_told_without_its_secret(rig: Rig, caplog: pyte
         ("q INTO 'postgresql+asyncpg://me@host/db' WITH (table = 'x')", "no address of a database"),
         ("q INTO 'postgresql://me@host/db'", "needs a table"),
         ("q INTO 'postgresql://me@host/db' WITH (table = 'a.b.c')", "no name of a table"),
+        ("q INTO 'postgresql://me@host/db' WITH (table = 'public.Seine_sink_position')", "of all sinks"),
         ("q INTO 'postgresql://me@host/db' WITH (table = 'x', password = 'horse')", "has a secret"),
         (
             "q INTO 'postgresql://me@host/db' WITH (table = 'x', key = 'a')",

@@ -6,7 +6,14 @@ import random
 
 import pytest
 
-from seine.topics.offset_ranges import OffsetRange, Offsets, limited, ranges_between, shared_out
+from seine.topics.offset_ranges import (
+    OffsetRange,
+    Offsets,
+    limited,
+    ranges_between,
+    refuse_lost,
+    shared_out,
+)
 from seine.topics.trouble import LostRecords
 from tests.support.seeds import seeds
 
@@ -73,6 +80,16 @@ def test_a_limit_always_brings_something() -> None:
 def test_records_that_a_broker_lost_are_never_passed_over(latest: Offsets, reason: str) -> None:
     with pytest.raises(LostRecords, match=f"Kafka does not have all that was to be read: {reason}"):
         limited({"a": {"0": 5}}, latest, 10)
+
+
+def test_what_is_next_must_be_there() -> None:
+    earliest, latest = {"a": {"0": 5, "1": 0}}, {"a": {"0": 9, "1": 0}}
+    for start in ({}, {"a": {"0": 5}}, {"a": {"0": 9, "1": 0}}):
+        refuse_lost(start, earliest, latest)
+    with pytest.raises(LostRecords, match="partition 0 of topic 'a' begins at offset 5, and 4 was next"):
+        refuse_lost({"a": {"1": 0, "0": 4}}, earliest, latest)
+    with pytest.raises(LostRecords, match="partition 1 of topic 'a' ends at offset 0, and 1 was next"):
+        refuse_lost({"a": {"0": 9, "1": 1}}, earliest, latest)
 
 
 def test_few_records_are_one_task() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import socket
 import ssl
-import subprocess
 import threading
 import time
 from pathlib import Path
@@ -18,6 +17,7 @@ from seine.runtime.option_secrets import OptionSecrets
 from seine.topics.streamed_topics import streamed_topics
 from seine.topics.topic_consumer import TopicConsumer
 from seine.topics.topic_reading import TopicReading
+from tests.support.certificates import self_made_certificate
 
 STREAM = """CREATE STREAM s (ts BIGINT) TIMESTAMP BY ts USING kafka OPTIONS (subscribe 'bids',
   kafka.bootstrap.servers '{server}', kafka.security.protocol 'SSL',
@@ -25,24 +25,14 @@ STREAM = """CREATE STREAM s (ts BIGINT) TIMESTAMP BY ts USING kafka OPTIONS (sub
   kafka.ssl.keystore.type 'PEM', kafka.ssl.keystore.certificate.chain '{chain}',
   kafka.ssl.keystore.key '{key}');"""
 _MOST_SECONDS = 120
-_CURVE = ("-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2")
-
-
-def _certificate(folder: Path, name: str) -> tuple[Path, Path]:
-    """A certificate that trusts itself, and its key."""
-    chain, key = folder / f"{name}.pem", folder / f"{name}.key"
-    words = ["-subj", f"/CN={name}", "-addext", "subjectAltName=DNS:localhost"]
-    command = ["openssl", "req", *_CURVE, *words, "-keyout", str(key), "-out", str(chain)]
-    subprocess.run(command, check=True, capture_output=True)
-    return chain, key
 
 
 class _TlsDoor:
     """Greets whoever comes with a certificate that it knows, and says no word of Kafka's."""
 
     def __init__(self, folder: Path) -> None:
-        self.chain, key = _certificate(folder, "broker")
-        self.known, self.key = _certificate(folder, "client")
+        self.chain, key = self_made_certificate(folder, "broker")
+        self.known, self.key = self_made_certificate(folder, "client")
         self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._context.load_cert_chain(self.chain, key)
         self._context.load_verify_locations(self.known)
@@ -126,7 +116,7 @@ def test_a_key_that_is_none_is_told_without_its_text(tmp_path: Path) -> None:
 
 
 def test_a_key_in_a_script_is_refused(tmp_path: Path) -> None:
-    _, key = _certificate(tmp_path, "client")
+    _, key = self_made_certificate(tmp_path, "client")
     for literal in (key.read_text(), "anything"):
         text = STREAM.format(server="b:1", trusted="x", chain="x", key=literal)
         with pytest.raises(ScriptError, match=r"kafka\.ssl\.keystore\.key has a secret in the script"):

@@ -63,12 +63,14 @@ def connector_jars(folder: Path) -> str:
 class BrokerProcess:
     """A broker on a free port of loopback, with its data in a folder."""
 
-    def __init__(self, jars: Path, folder: Path) -> None:
+    def __init__(self, jars: Path, folder: Path, more: str = "") -> None:
+        """`more` are further properties, in which `{port}` and `{controller}` are where it listens."""
         self._log, self._properties = folder / "server.txt", folder / "server.properties"
         self._command = [f"{require_java()}/bin/java", *_JAVA, "-cp", f"{jars}/broker/*"]
-        self._port = _free_port()
+        self._server: subprocess.Popen[bytes] | None = None
+        self._port = free_port()
         self.servers = f"127.0.0.1:{self._port}"
-        text = _PROPERTIES.format(port=self._port, controller=_free_port(), folder=folder)
+        text = (_PROPERTIES + more).format(port=self._port, controller=free_port(), folder=folder)
         self._properties.write_text(text, encoding="utf-8")
         words = ["kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID, "-c", str(self._properties)]
         with self._log.open("ab") as log:
@@ -86,21 +88,24 @@ class BrokerProcess:
             time.sleep(0.1)
 
     def kill(self) -> None:
-        """End it at once."""
-        self._server.kill()
-        self._server.wait()
+        """End it at once, if it was started."""
+        if self._server is not None:
+            self._server.kill()
+            self._server.wait()
 
 
 @contextmanager
-def running_broker(jars: Path) -> Iterator[BrokerProcess]:
-    """A broker that runs as long as the context lives."""
+def running_broker(jars: Path, more: str = "") -> Iterator[BrokerProcess]:
+    """A broker that runs as long as the context lives; `more` are properties of it."""
     folder = Path(tempfile.mkdtemp(prefix="seine-kafka-"))
-    broker = BrokerProcess(jars, folder)
-    broker.start()
     try:
-        yield broker
+        broker = BrokerProcess(jars, folder, more)
+        try:
+            broker.start()
+            yield broker
+        finally:
+            broker.kill()
     finally:
-        broker.kill()
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -110,7 +115,7 @@ def _answers(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

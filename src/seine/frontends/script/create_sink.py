@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from seine.algebra.sink_definition import SinkDef, SinkKind
+from seine.algebra.sink_definition import POSITION_TABLE, SinkDef, SinkKind
 from seine.frontends.script.postgres_url import check_postgres_url
 from seine.frontends.script.using_clause import HIDE, is_for_secrets, kafka_url, read_key, shows_secret
 from seine.frontends.script.webhook_url import check_webhook_options, check_webhook_url
@@ -129,3 +129,5 @@ def _check_table(cursor: Cursor, sink: SinkDef, place: Token) -> None:
     parts = name.split(".")
     if len(parts) > 2 or not all(0 < len(part.encode()) <= MOST_IDENTIFIER for part in parts) or "\0" in name:
         raise cursor.error(f"'{name}' is no name of a table", "write 'table' or 'schema.table'", at=place)
+    if parts[-1].lower() == POSITION_TABLE:
+        raise cursor.error(f"{POSITION_TABLE} is the table of the positions of all sinks", at=place)

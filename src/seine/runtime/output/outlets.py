@@ -21,6 +21,7 @@ from typing import Any, BinaryIO, NamedTuple, Protocol
 
 from seine.errors import RunError, SeineError
 from seine.intake.retention_limit import RetentionLimit
+from seine.runtime.output.file_append import append_file
 from seine.runtime.output.segmented_file import LogSegment, SegmentedFile, cannot_write
 
 _PIECE = 1 << 20
@@ -80,7 +81,7 @@ class FolderFiles:
             raise SeineError(f"cannot write into folder '{path}': {error.strerror}") from error
 
     def append(self, stream: BinaryIO) -> None:
-        shutil.copyfileobj(stream, self._file, _PIECE)
+        append_file(stream, self._file)
 
     def write(self, line: bytes) -> None:
         self._file.write(line)

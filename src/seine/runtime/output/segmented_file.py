@@ -10,7 +10,6 @@ between, what was named is there, and what else is there is removed when somethi
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 import time
 from collections.abc import Sequence
@@ -22,10 +21,10 @@ from msgspec import Struct
 from seine.disk_sync import sync_to_disk
 from seine.errors import SeineError
 from seine.intake.retention_limit import RetentionLimit
+from seine.runtime.output.file_append import append_file
 from seine.runtime.output.log_files import LogFiles, segment_path, segments_on_disk
 
 _PARTS = 8  # of what is kept, that a segment has: so much more may be there than the limit says
-_PIECE = 1 << 20
 PUT_BACK = "put it back as it was, or name a new folder for the checkpoint or the service"
 
 
@@ -66,7 +65,7 @@ class SegmentedFile:
 
     def append(self, stream: BinaryIO) -> None:
         self._cut_back()
-        shutil.copyfileobj(stream, self._file, _PIECE)
+        append_file(stream, self._file)
 
     def write(self, line: bytes) -> None:
         self._cut_back()

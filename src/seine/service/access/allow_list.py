@@ -156,8 +156,8 @@ def _sink_hosts(sink: SinkDef) -> list[tuple[str, int | None]]:
 def _postgres_hosts(what: str, url: str) -> list[tuple[str, int | None]]:
     """Every host that the address of a database may lead to; its parameters may name more."""
     address = _POSTGRES.fullmatch(url)
-    if address is None:
-        hint = "write @, #, ? and blanks in names and passwords as %40, %23, %3F and %20"
+    if address is None or "%" in address["hosts"]:  # libpq reads it before it takes a list of hosts apart
+        hint = "write @, #, ? and blanks in names and passwords as %40, %23, %3F and %20, hosts as they are"
         raise SeineError(f"{what}: this is no address of a database", hint=hint)
     given = parse_qsl(address["query"] or "", keep_blank_values=True)
     if elsewhere := next((key for key, _ in given if key in _POSTGRES_ELSEWHERE), None):
@@ -165,7 +165,9 @@ def _postgres_hosts(what: str, url: str) -> list[tuple[str, int | None]]:
     hosts = addresses(address["hosts"])
     for value in (value for key, value in given if key in _POSTGRES_HOSTS):
         hosts += [(_SOCKET if host.startswith("/") else host, port) for host, port in addresses(value)]
-    return hosts or [(_SOCKET, None)]
+    hosts = hosts or [(_SOCKET, None)]
+    ports = [port for key, value in given if key == "port" for port in value.split(",")]
+    return hosts + [(host, int(port)) for host, _ in hosts for port in ports if port.isdecimal()]
 
 
 def _split(what: str, url: str) -> SplitResult:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from seine.algebra.sink_definition import SinkDef
 from seine.errors import SeineError
 from seine.runtime.local_host import LocalHost
 from seine.service.access.allow_list import AllowList
@@ -215,3 +216,19 @@ def test_a_service_does_not_begin_beyond_its_reach(place: Place) -> None:
     with pytest.raises(SeineError, match=r"stream s would read outside .* it was allowed before"):
         place.open(AllowList())
     place.open(place.reach)
+
+
+@pytest.mark.parametrize(
+    ("address", "reason"),
+    [
+        ("postgresql://other.org%2C.lan/x", "no address of a database"),  # two hosts to the client
+        ("postgresql://%2Ftmp%2F.lan/x", "no address of a database"),  # a folder with a socket
+        ("postgresql://db.lan:5432/x?port=22", "would write to db.lan, which is not allowed"),
+        ("postgresql://db.lan:5432/x?port=5432,22", "would write to db.lan, which is not allowed"),
+    ],
+)
+def test_hosts_are_judged_as_the_client_of_the_database_reads_them(address: str, reason: str) -> None:
+    allowed = AllowList(sink_hosts=("*.lan:5432",) if "5432" in address else ("*.lan",))
+    with pytest.raises(SeineError, match=reason):
+        allowed.refuse_sink(SinkDef("s", ("q",), address))
+    allowed.refuse_sink(SinkDef("s", ("q",), "postgresql://db.lan:5432/x?port=5432"))

@@ -1,0 +1,83 @@
+"""Spark's log of offsets: how far each branch was read, and what is planned beyond that.
+
+offsets/6   v1, settings, {"entry": 6}, {"bids": {"0": 120}}     committed: commits/6 is there
+offsets/7   v1, settings, {"entry": 7}, {"bids": {"0": 140}}     planned: it is done again after a crash
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+
+from seine.errors import RunError
+from seine.intake.source_branch import SourceBranch
+from seine.runtime.folder.deployment import Deployment
+
+_VERSION = "v1"
+NO_OFFSET = "-"  # as Spark writes it
+SOURCES_AT = 2  # lines before the first source's, which is the journal's
+
+
+def offset_lines(path: str) -> list[str]:
+    """The lines of a micro-batch in the log; refuses those of another form."""
+    with open(path, encoding="utf-8") as file:
+        lines = file.read().split("\n")
+    if lines[0] != _VERSION:
+        raise unreadable_offsets(path)
+    return lines
+
+
+def unreadable_offsets(path: str) -> RunError:
+    return RunError(f"the offsets of Spark's sources cannot be read in '{path}'")
+
+
+def last_batch(checkpoint: str, log: str) -> int | None:
+    """The last micro-batch in a log of Spark's, `offsets` or `commits`; None if there is none."""
+    folder = os.path.join(checkpoint, log)
+    names = os.listdir(folder) if os.path.isdir(folder) else []
+    return max((int(name) for name in names if name.isdigit()), default=None)
+
+
+def read_offsets(deployment: Deployment) -> dict[SourceBranch, str]:
+    """How far the last committed micro-batch read each branch, as the format of its source writes it."""
+    last = last_batch(deployment.spark, "commits")
+    return {} if last is None else _offsets_of(deployment, last)
+
+
+def planned_branches(deployment: Deployment) -> set[SourceBranch]:
+    """The branches of which the micro-batch that is planned, and not committed, has something."""
+    planned = _planned(deployment)
+    if planned is None:
+        return set()
+    before = read_offsets(deployment)
+    offsets = _offsets_of(deployment, planned)
+    return {branch for branch, offset in offsets.items() if offset != before.get(branch, NO_OFFSET)}
+
+
+def put_off_planned(deployment: Deployment) -> bool:
+    """Let Spark plan the micro-batch again that is planned and not committed; False if it must be done so.
+
+    It must if its tasks have reported: the next entry, and perhaps the output, have what they read.
+    """
+    planned, last = _planned(deployment), deployment.journal.last()
+    if planned is None:
+        return True
+    if last is not None and last.number > deployment.settings.start + 1 + planned:
+        return False
+    for name in (f".{planned}.crc", str(planned)):
+        with suppress(FileNotFoundError):
+            os.remove(os.path.join(deployment.spark, "offsets", name))
+    return True
+
+
+def _planned(deployment: Deployment) -> int | None:
+    planned, committed = (last_batch(deployment.spark, log) for log in ("offsets", "commits"))
+    return planned if planned is not None and planned > (-1 if committed is None else committed) else None
+
+
+def _offsets_of(deployment: Deployment, batch: int) -> dict[SourceBranch, str]:
+    lines = offset_lines(os.path.join(deployment.spark, "offsets", str(batch)))
+    branches = deployment.settings.branches
+    offsets = lines[SOURCES_AT + 1 :]
+    # the first micro-batch of a pipeline that takes over has none until they are carried
+    return dict(zip(branches, offsets, strict=True)) if len(offsets) == len(branches) else {}
