@@ -57,6 +57,9 @@ _PARAMETERS = (
     "order",
     "state",
     "text",
+    "left",
+    "right",
+    "bindings",
 )
 _WAITING = ("/v1/queries/{name}/events",)  # they are answered for minutes
 

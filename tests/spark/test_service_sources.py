@@ -13,6 +13,8 @@ from pyspark.sql import SparkSession
 from seine.errors import SeineError
 from seine.intake.journal import Entry
 from seine.runtime.driver import Driver
+from seine.service.access.principal import LOCAL
+from seine.service.console.console_questions import ConsoleQuestions
 from tests.support.kafka_broker import KafkaBroker
 from tests.support.served_streams import COLUMNS, Feeder, Served
 
@@ -51,6 +53,10 @@ def test_sources_come_and_go(served: Served, kafka: KafkaBroker, tmp_path: Path)
         file.writelines(line + b"\n" for line in feeder.rows("t", 6))
     served.settle(12)
     assert served.branches == ["s"]
+    script = "CREATE QUERY tried AS SELECT v FROM s WHERE v > 1;"
+    tried = ConsoleQuestions(served.service).try_out(LOCAL, script, str(tmp_path), replace=False)
+    assert tried["rows"] == {"s": 6} and tried["total"] == 4
+    assert sorted(one["row"]["v"] for one in tried["records"]) == [2, 3, 4, 5]
     served.register(
         "CREATE STREAM u (v BIGINT, ts BIGINT) TIMESTAMP BY ts USING json OPTIONS (path 'lines');"
     )

@@ -14,8 +14,8 @@ from seine.algebra.definitions import StreamDef
 from seine.intake.journal import Entry
 
 RECENT_SECONDS = 300.0
-_MOST_ROWS = 10_000  # of a stream
-_MOST_BYTES = 4 << 20  # of a stream
+MOST_ROWS = 10_000  # of a stream
+MOST_BYTES = 4 << 20  # of a stream
 
 
 @dataclass
@@ -29,7 +29,7 @@ class _Kept:
         """Let the oldest pieces go while they are too old, or there is too much behind them."""
         rows = sum(piece.num_rows for _, piece in self.pieces)
         size = sum(piece.nbytes for _, piece in self.pieces)
-        while self.pieces and (self.pieces[0][0] < since or rows > _MOST_ROWS or size > _MOST_BYTES):
+        while self.pieces and (self.pieces[0][0] < since or rows > MOST_ROWS or size > MOST_BYTES):
             _, piece = self.pieces.popleft()
             rows, size = rows - piece.num_rows, size - piece.nbytes
 
@@ -37,7 +37,8 @@ class _Kept:
 class RecentRows:
     """Rows of the last minutes, so many of each stream at most. One thread notes, any other may read.
 
-    Streams that Spark reads are not among them: their rows never come to this process.
+    Streams that Spark reads are not among them: their rows never come to this process. Those of topics are
+    asked of their brokers (`console/topic_rows.py`).
     """
 
     def __init__(self) -> None:
@@ -66,6 +67,6 @@ class RecentRows:
 
 def _newest(batch: pa.RecordBatch) -> pa.RecordBatch:
     """A copy of the last rows of a batch, as many as may be kept: the file that it maps goes."""
-    share = _MOST_BYTES / max(batch.nbytes, 1)
-    rows = min(batch.num_rows, _MOST_ROWS, int(batch.num_rows * min(share, 1.0)))
+    share = MOST_BYTES / max(batch.nbytes, 1)
+    rows = min(batch.num_rows, MOST_ROWS, int(batch.num_rows * min(share, 1.0)))
     return batch.take(pa.array(np.arange(batch.num_rows - rows, batch.num_rows)))

@@ -38,7 +38,7 @@ def test_rows_are_there_in_the_order_in_which_they_came(rig: Rig) -> None:
 
 
 def test_old_rows_go_when_there_are_too_many(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recent_rows, "_MOST_ROWS", 3)
+    monkeypatch.setattr(recent_rows, "MOST_ROWS", 3)
     _arrive(rig, 1, 2)
     _arrive(rig, 3)
     assert _values(rig) == [1, 2, 3]
@@ -49,7 +49,7 @@ def test_old_rows_go_when_there_are_too_many(rig: Rig, monkeypatch: pytest.Monke
 
 
 def test_wide_rows_are_fewer(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recent_rows, "_MOST_BYTES", 100)
+    monkeypatch.setattr(recent_rows, "MOST_BYTES", 100)
     _arrive(rig, *range(1000))
     kept = _values(rig)
     assert kept == list(range(1000))[-len(kept) :] and 0 < len(kept) < 10

@@ -26,12 +26,12 @@ def ask(rig: Rig, sql: str) -> list[tuple[Any, ...]]:
         return connection.execute(sql).fetchall()
 
 
-NODES = "SELECT id, kind, stage FROM seine_node WHERE removed IS NULL ORDER BY id"
+NODES = "SELECT id, kind, stage FROM seine_node ORDER BY id"
 USERS = (
     "SELECT u.node_id, q.name FROM seine_node_user u JOIN seine_query q ON q.id = u.query_id ORDER BY 1, 2"
 )
 INPUTS = """SELECT n.id, i.input_id FROM seine_node n JOIN seine_node_input i ON i.node_row = n."row"
-WHERE n.removed IS NULL ORDER BY 1, i.port"""
+ORDER BY 1, i.port"""
 
 
 def agrees(rig: Rig) -> int:
@@ -68,7 +68,7 @@ def test_the_relations_are_the_network_whatever_comes_and_goes(rig: Rig) -> None
 def test_a_user_sees_who_shares_a_join_and_what_it_stands_on(rig: Rig) -> None:
     rig.register(f"CREATE QUERY one AS {PAIR}t.b > 3; CREATE QUERY two AS {PAIR}t.b > 4;")
     shared = """SELECT n.kind, COUNT(*) FROM seine_node n JOIN seine_node_user u ON u.node_id = n.id
-    WHERE n.removed IS NULL AND n.kind = 'join' GROUP BY n.id"""
+    WHERE n.kind = 'join' GROUP BY n.id"""
     assert ask(rig, shared) == [("join", 2)]
     above = """SELECT a.role, d.kind FROM seine_node n JOIN seine_node_ancestor a ON a.node_id = n.id
     JOIN seine_node d ON d.id = a.ancestor_id WHERE n.kind = '{}' ORDER BY a.role, a.place"""

@@ -6,6 +6,7 @@ import os
 
 import pyarrow as pa
 
+from seine.algebra.definitions import StreamDef
 from seine.frontends.script.parser import parse_script
 from seine.frontends.script.script import Declarations, Script
 from seine.network.network import Network
@@ -30,6 +31,7 @@ from seine.service.console.query_trial import QueryTrials
 from seine.service.console.schema_answer import schema_answer
 from seine.service.console.script_check import check_script
 from seine.service.console.story_answer import story_answer
+from seine.service.console.topic_rows import topic_rows
 from seine.service.service import Service
 
 
@@ -82,7 +84,12 @@ class ConsoleQuestions:
         service, known = self._service, self._service.published.view.declared
         script = self._parsed(text, folder, replace, known)
         service.registrar.refuse_script(script, who)
-        return self._trials.answer(script, known, service.recent_rows.of)
+
+        def recent(stream: StreamDef) -> list[pa.RecordBatch]:
+            of_spark = stream.source is None or stream.reader is not None
+            return topic_rows(stream, service.reading) if of_spark else service.recent_rows.of(stream)
+
+        return self._trials.answer(script, known, recent)
 
     def _parsed(self, text: str, folder: str, replace: bool, known: Declarations) -> Script:
         service = self._service

@@ -125,7 +125,7 @@ def test_documents_that_are_gone_are_null(rig: HttpRig) -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "asked", "message"),
+    ("query", "parameters", "message"),
     [
         ("rows", {"right": "1", "bindings": "{}"}, "binds no nodes of documents"),
         ("pairs", {"right": "1", "bindings": "{}"}, "has a left time"),
@@ -137,6 +137,8 @@ def test_documents_that_are_gone_are_null(rig: HttpRig) -> None:
         ("pairs", {"right": "1", "left": "1", "bindings": '{"b": true}'}, "no object of numbers"),
     ],
 )
-def test_wrong_questions_are_refused(rig: HttpRig, query: str, asked: dict[str, str], message: str) -> None:
-    status, answer, _ = rig.ask("GET", f"/v1/queries/{query}/documents?{urlencode(asked)}")
+def test_wrong_questions_are_refused(
+    rig: HttpRig, query: str, parameters: dict[str, str], message: str
+) -> None:
+    status, answer, _ = rig.ask("GET", f"/v1/queries/{query}/documents?{urlencode(parameters)}")
     assert status == 400 and message in answer["error"]["message"]
