@@ -44,6 +44,11 @@ class Port:
     key: tuple[Expression, ...] = ()
     broadcast: bool = False
 
+    @property
+    def key_columns(self) -> tuple[int, ...]:
+        """The columns that its key reads."""
+        return tuple(sorted({column for part in self.key for column in part.columns}))
+
 
 class TablePart(Protocol):
     """A part of a node that comes and goes with its parameter table; it is a frozen dataclass."""
@@ -164,14 +169,12 @@ class Node(ABC):
         return False
 
     @property
-    def group_width(self) -> int | None:
-        """How many columns tell its groups apart if its rows are results of groups; else None."""
-        return None
+    def group_columns(self) -> Sequence[int] | None:
+        """The columns that tell its groups apart if its rows are results of groups; else None.
 
-    @property
-    def restates(self) -> bool:
-        """Whether a row of it may end and begin anew as it was, as groups change in other columns."""
-        return False
+        Rows of one group are in one bucket: what a reader does not see change in a group, it may pass over.
+        """
+        return None
 
     @property
     def input_filters(self) -> tuple[Filter, ...] | None:

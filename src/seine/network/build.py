@@ -40,6 +40,7 @@ from seine.network.groups.final_results import (
     place_final,
     refuse_expiring,
     united_groups,
+    united_results,
     with_arrival,
     with_rising,
 )
@@ -111,7 +112,7 @@ class Builder:
         self.regrouping = Regrouping(grouping, limits, estimates)
         self._prefilters = Prefilters(self._placer, strategy, estimates)
         self._breakers = PipelineBreakers(grouping, self.regrouping, strategy.panes, kin)
-        self._sets = SetPlacer(self._breakers, self._rows)
+        self._sets = SetPlacer(self._breakers, self._rows, self._rows_as_they_change)
         self._heard = HeardJoins(self._placer)
         self._memory = star_limit(query)
         self._placed = BlockPlacer(
@@ -170,6 +171,11 @@ class Builder:
             self._deliver(_rows_of(placed), form)
             return
         if not tell_ends:
+            # Each with the groups that it is of: a row of one that ends and begins as it was is told by none.
+            for branch in (branches := united_results(block, self.blocks.of)):
+                self._deliver(self._joined(branch), form)
+            if branches:
+                return
             weight = None if form.changelog else importance_of(block, form.importance)
             weights = () if weight is None else (weight,)
             weighed = replace(block, outputs=block.outputs + weights)
@@ -254,7 +260,7 @@ class Builder:
                 assert self._scopes is not None
                 trees = place_search(self._placer, self._scopes, plan, self._birth_epoch)
                 return trees if plan.top is None else self._breakers.best_trees(trees, plan.top)
-        return self._breakers.merge([self._rows(plan)])  # a projection that has to stay
+        return self._breakers.merge([self._rows_as_they_change(plan)])  # a projection that has to stay
 
     def _distinct(self, plan: Plan, alone: bool) -> BreakerRows:
         """The distinct rows of a plan: groups without functions, or a union of two and more branches."""
@@ -335,9 +341,13 @@ class Builder:
         """The rows that feed a pipeline breaker, their conditions in one form."""
         return self._block(self.blocks.of(plan), minimal=True)
 
-    def _block(self, block: Block, *, minimal: bool = False) -> BlockRows:
+    def _rows_as_they_change(self, plan: Plan) -> BlockRows:
+        """The same rows for who passes all changes on: they change in nothing but what is read."""
+        return self._block(self.blocks.of(plan), minimal=True, passes_over=False)
+
+    def _block(self, block: Block, *, minimal: bool = False, passes_over: bool = True) -> BlockRows:
         """The rows of a block, which end with the first of the query's own windows."""
-        placed = self._placed.place(block, minimal=minimal)
+        placed = self._placed.place(block, minimal=minimal, passes_over=passes_over)
         return self._ended(placed.rows, placed.ends) if placed.ends else placed.rows
 
     def _ended(self, rows: BlockRows, ends: Sequence[Expression]) -> BlockRows:

@@ -64,12 +64,18 @@ def grouped_item(block: Block) -> Plan | None:
 
 def united_groups(block: Block, block_of: BlockOf) -> list[Block]:
     """The branches of a UNION ALL of results, each of which is final for itself; none of other blocks."""
+    branches = united_results(block, block_of)
+    return [] if any(one.is_of_tables or grouped_item(one) is None for one in branches) else branches
+
+
+def united_results(block: Block, block_of: BlockOf) -> list[Block]:
+    """The branches of a UNION ALL of which one has results of groups or sets; none of other blocks."""
     item = block.items[0]
     if len(block.items) > 1 or block.conditions or not isinstance(item, UnionAll):
         return []
     names = tuple(f"c{i}" for i in range(len(block.outputs)))
     branches = [block_of(Project(branch, block.outputs, names)) for branch in item.branches]
-    return [] if any(one.is_of_tables or grouped_item(one) is None for one in branches) else branches
+    return [] if all(one.is_of_tables for one in branches) else branches
 
 
 def _refuse_deletable(block: Block) -> None:

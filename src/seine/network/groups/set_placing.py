@@ -21,11 +21,18 @@ from seine.operators.group.except_node import ExceptNode
 
 
 class SetPlacer:
-    """Places the set operators of one query; `rows` places the rows of a plan that feeds one."""
+    """Places the set operators of one query."""
 
-    def __init__(self, breakers: PipelineBreakers, rows: Callable[[Plan], BlockRows]) -> None:
+    def __init__(
+        self,
+        breakers: PipelineBreakers,
+        rows: Callable[[Plan], BlockRows],
+        rows_as_they_change: Callable[[Plan], BlockRows],
+    ) -> None:
+        """`rows` places the rows of a plan that feeds what counts by value, the other what passes rows on."""
         self._breakers = breakers
         self._rows = rows
+        self._rows_as_they_change = rows_as_they_change
 
     def operation(self, plan: SetOperation, final: bool = False) -> BreakerRows:
         """The rows of the left, by their counts on both sides; a branch is read once where sets matter.
@@ -46,7 +53,8 @@ class SetPlacer:
 
     def looked_up(self, plan: PartnerLookup) -> BreakerRows:
         """Rows that are asked for partners in a relation."""
-        rows, terms, width = self._rows(plan.input), lookup_terms(plan), len(plan.input.schema)
+        rows, terms = self._rows_as_they_change(plan.input), lookup_terms(plan)
+        width = len(plan.input.schema)
         asking = replace(rows, outputs=(*rows.outputs, *terms.constants))
         placed = self._breakers.looked_up(asking, plan, terms)
         tuples = range(1 + width + len(terms.constants), len(placed.node.types))
@@ -54,7 +62,7 @@ class SetPlacer:
 
     def union_all(self, plan: UnionAll) -> BreakerRows:
         """All rows of all branches."""
-        (rows,), columns = with_ordered_columns([[*map(self._rows, plan.branches)]])
+        (rows,), columns = with_ordered_columns([[*map(self._rows_as_they_change, plan.branches)]])
         return self._breakers.merge(in_canonical_order(rows)).with_columns(columns)
 
     def union(self, branches: list[BlockRows]) -> BreakerRows:

@@ -86,9 +86,13 @@ class BlockPlacer:
         self._estimates = estimates
         self._stages = stages
 
-    def place(self, block: Block, *, minimal: bool = False) -> PlacedBlock:
-        """Place a block; if `minimal`, its conditions and outputs have the one form that groups need."""
-        placed = [self._items.place(item, len(block.items) == 1) for item in block.items]
+    def place(self, block: Block, *, minimal: bool = False, passes_over: bool = True) -> PlacedBlock:
+        """Place a block; if `minimal`, its conditions and outputs have the one form that groups need.
+
+        `passes_over`: whether who reads its rows passes over changes of groups that it does not see.
+        """
+        alone = passes_over and len(block.items) == 1
+        placed = [self._items.place(item, alone) for item in block.items]
         bases = [base for base, _ in placed]
         tree, multi = self._joined_by_punctuations(block, bases)
         costs = cache(partial(join_costs, block, self._estimates if self._strategy.order else None))

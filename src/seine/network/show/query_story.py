@@ -121,7 +121,7 @@ class Story:
 
     def _says(self, node: Node) -> Iterator[str]:
         yield from node.story(self)
-        if (node.reads_parts or node.group_width is not None) and node.id not in self._delivering:
+        if (node.reads_parts or node.group_columns is not None) and node.id not in self._delivering:
             yield "kept for queries of another age by the same rows, until they have come to share it"
         others = [name for name in self._network.users(node.id) if name != self._query]
         if others:

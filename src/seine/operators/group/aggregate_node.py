@@ -10,7 +10,7 @@ Its operator is `aggregate.py`.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from seine.algebra.expressions import Expression, Literal, substitute
@@ -64,7 +64,11 @@ class AggregateNode(StatefulNode):
         return not self.ports[0].key
 
     @property
-    def group_width(self) -> int:
+    def group_columns(self) -> Sequence[int]:
+        return range(self._key_width)
+
+    @property
+    def _key_width(self) -> int:
         return len(self.ports[0].key)
 
     # ---- sharing
@@ -101,8 +105,8 @@ class AggregateNode(StatefulNode):
 
     def describe(self, words: NodeWords) -> str:
         part = words.row_parts(self.id)[0]
-        calls = ", ".join(map(column_name, part.names[self.group_width :])) or "groups"
-        keys = ", ".join(map(column_name, part.names[part.tagged : self.group_width]))
+        calls = ", ".join(map(column_name, part.names[self._key_width :])) or "groups"
+        keys = ", ".join(map(column_name, part.names[part.tagged : self._key_width]))
         return f"{calls} by {keys}" if keys else calls
 
     def row_parts(self, words: ColumnWords) -> tuple[RowPart, ...]:

@@ -28,10 +28,6 @@ class MergeNode(SetOperatorNode, StatelessNode):
         return MergeStep(self, port)
 
     @property
-    def restates(self) -> bool:
-        return self.identities > 0
-
-    @property
     def row_inputs(self) -> int:
         return len(self.ports)
 

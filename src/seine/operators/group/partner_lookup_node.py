@@ -50,10 +50,6 @@ class PartnerLookupNode(SetOperatorNode, StatelessNode):
         return len(self.ports)
 
     @property
-    def restates(self) -> bool:
-        return self.identities > 0
-
-    @property
     def operation(self) -> str:
         return f"{self.rule} {self.relation} {self.predicate}"
 

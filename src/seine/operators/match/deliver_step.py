@@ -153,19 +153,22 @@ def _alike(forms: Sequence[Form], below: Node) -> Iterable[Alike]:
 
 def _partly_read(below: Node, form: Form) -> tuple[int, ...] | None:
     """The columns of groups' results that a form reads, keys included; None if nothing else changes them."""
-    if below.group_width is None:
-        return tuple(range(len(below.types))) if below.restates else None
-    read = {*range(below.group_width)}.union(*(e.columns for e in (*form.checks, *form.expressions)))
+    if below.group_columns is None:
+        return None
+    read = {*below.group_columns}.union(*(e.columns for e in (*form.checks, *form.expressions)))
     return None if len(read) == len(below.types) else tuple(sorted(read))
 
 
 class Queries:
-    """The queries of the rows of a table, by position; mostly one each."""
+    """The queries of the rows of a table, by position; mostly one each.
+
+    One that claims a row twice has two branches of a UNION ALL that are the same: it gets each answer twice.
+    """
 
     def __init__(self, table: ParameterTable) -> None:
         claims = table.claims.values()
-        self.names = [query for row in claims for query in row]
-        self._counts = np.fromiter((len(row) for row in claims), np.int64, len(table))
+        self.names = [query for row in claims for query, times in row.items() for _ in range(times)]
+        self._counts = np.fromiter((sum(row.values()) for row in claims), np.int64, len(table))
         self._firsts = np.cumsum(self._counts) - self._counts
         self._single = bool((self._counts == 1).all())
 

@@ -40,8 +40,8 @@ class OverNode(SetOperatorNode, StatefulNode):
     releases: Releases | None = None
 
     @property
-    def group_width(self) -> int:
-        return 1  # a tag: what else a reader does not read may change for it unseen
+    def group_columns(self) -> tuple[int, ...]:
+        return self.ports[0].key_columns
 
     def make_operator(self, flow: HostFlow) -> OverOperator:
         return OverOperator(self, flow.buckets)

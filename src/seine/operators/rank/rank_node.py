@@ -42,8 +42,8 @@ class RankNode(SetOperatorNode, StatefulNode):
     releases: Releases | None = None
 
     @property
-    def group_width(self) -> int:
-        return 2  # a tag, and how many are wanted: what else a reader does not read may change for it unseen
+    def group_columns(self) -> tuple[int, ...]:
+        return (1, *self.ports[0].key_columns)  # how many are wanted is the same in all rows of a tag
 
     def make_operator(self, flow: HostFlow) -> RankOperator:
         return RankOperator(self, flow.buckets)
