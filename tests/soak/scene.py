@@ -115,13 +115,18 @@ class Scene:
 
     @contextmanager
     def birth(self, kinds: Sequence[QueryKind]) -> Iterator[None]:
-        """Within this queries begin; a topic that they read is silent, since its arrivals are not counted."""
+        """Within this queries begin; a topic that they read is silent, since its arrivals are not counted.
+
+        It stays so until the entries that were cut before are done: these read what comes to a topic later, too.
+        """
         topics = {feed.name for kind in kinds for feed in kind.streams if isinstance(feed, TopicFeed)}
         with self._turn:
             self._silent |= topics
         for name in topics:
             self._wait_for({name: self.feeds[name].lines})
         yield
+        if topics:
+            self._wait_for_delivery()
         self._silent -= topics
 
     def follow(self, name: str, kind: QueryKind) -> StandingQuery:
@@ -156,9 +161,13 @@ class Scene:
         self._wait_for(lines)
         streams = self.streams()
         marks = [one["watermark"] for name, one in streams.items() if name in lines]
+        self._wait_for_delivery()
+        return -1 if None in marks else min(marks)
+
+    def _wait_for_delivery(self) -> None:
+        """Wait until the entries that are written by now are done."""
         written = self.service.ask(lambda client: client.status())["written"]
         self.service.wait("all is delivered", lambda client: bool(client.status()["entry"] >= written))
-        return -1 if None in marks else min(marks)
 
     def _wait_for(self, lines: dict[str, int]) -> None:
         self.service.wait(
