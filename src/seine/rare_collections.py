@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_THRESHOLDS = (1_000_000, 100, 1_000)  # of the garbage collector, by generation
+_THRESHOLDS = (10_000_000, 100, 1_000)  # of the garbage collector, by generation
 _MOST_GROWTH = 1.25  # of memory, until what is set aside is looked through as well
 _TASKS_BETWEEN_LOOKS = 64  # at memory
 _blocks_kept = 0  # of memory, when what is set aside was looked through last
@@ -21,10 +21,11 @@ _tasks = 0  # since memory was looked at
 
 @contextmanager
 def rare_collections(wanted: bool = True) -> Iterator[None]:
-    """Let garbage be looked for among the young, and hardly ever among objects that all stay.
+    """Let garbage hardly ever be looked for among objects that all stay.
 
-    What was made meanwhile is set aside in the end, so that no later collection looks through it. Each object
-    of it was looked at once, while it was young; it is looked through before more are made.
+    What is made and dropped meanwhile should have no cycles, so that it needs no collection. What was made is
+    set aside in the end, and no later collection looks through it; it is looked through before more are made,
+    if memory has grown.
     """
     global _blocks_kept
     if not wanted:
@@ -38,7 +39,6 @@ def rare_collections(wanted: bool = True) -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*usual)
-    gc.collect(0)
     gc.freeze()
     _blocks_kept = _blocks_kept or sys.getallocatedblocks()
 

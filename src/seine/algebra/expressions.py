@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
+from operator import is_
 from typing import Any, ClassVar
 
 from seine.algebra.types import Kind, Type
@@ -58,7 +59,7 @@ class Column(Expression):
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
-        return isinstance(other, Column) and self.index == other.index and self.type == other.type
+        return isinstance(other, Column) and self.index == other.index and self.type is other.type
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Column, (self.index, self.type)  # a hash means nothing in another process
@@ -107,7 +108,7 @@ class Literal(Expression):
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
-        return isinstance(other, Literal) and self._repr == other._repr and self.type == other.type
+        return isinstance(other, Literal) and self._repr == other._repr and self.type is other.type
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Literal, (self.value, self.type)  # a hash means nothing in another process
@@ -125,15 +126,48 @@ class Literal(Expression):
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Parameter(Expression):
-    """A parameter of a shape: stands for the constant in column `index` of a parameter table."""
+    """A parameter of a shape: stands for the constant in column `index` of a parameter table.
+
+    Interned as columns are.
+    """
 
     index: int
     type: Type
 
+    def __new__(cls, index: int, type: Type) -> Parameter:
+        interned = _INTERNED_PARAMETERS.get((index, type))
+        return _new_parameter(index, type) if interned is None else interned
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return isinstance(other, Parameter) and self.index == other.index and self.type is other.type
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Parameter, (self.index, self.type)
+
+    def __hash__(self) -> int:
+        return self._hash
+
     def __str__(self) -> str:
         return f"?{self.index}"
+
+
+_MAX_INTERNED_PARAMETERS = 1 << 14
+_INTERNED_PARAMETERS: dict[tuple[int, Type], Parameter] = {}
+
+
+def _new_parameter(index: int, type: Type) -> Parameter:
+    parameter = object.__new__(Parameter)
+    attributes = parameter.__dict__  # from now on it is frozen
+    attributes["index"] = index
+    attributes["type"] = type
+    attributes["_hash"] = hash(("?", index, type))
+    if len(_INTERNED_PARAMETERS) >= _MAX_INTERNED_PARAMETERS:
+        _INTERNED_PARAMETERS.clear()
+    return _INTERNED_PARAMETERS.setdefault((index, type), parameter)
 
 
 @dataclass(frozen=True, init=False)
@@ -149,8 +183,14 @@ class Call(Expression):
         attributes["name"] = name
         attributes["args"] = args
         attributes["type"] = type
-        attributes["size"] = 1 + sum([arg.size for arg in args])
-        attributes["columns"] = _NO_COLUMNS.union(*[arg.columns for arg in args])
+        size, columns = 1, _NO_COLUMNS
+        for arg in args:
+            size += arg.size
+            read = arg.columns
+            if read and read is not columns:
+                columns = columns | read if columns else read
+        attributes["size"] = size
+        attributes["columns"] = columns
         attributes["_hash"] = hash((name, args, type))
 
     def __eq__(self, other: object) -> bool:
@@ -158,8 +198,7 @@ class Call(Expression):
             return True
         if not isinstance(other, Call) or self._hash != other._hash:
             return False
-        same_type = self.type is other.type or self.type == other.type
-        return same_type and self.name == other.name and self.args == other.args
+        return self.type is other.type and self.name == other.name and self.args == other.args
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Call, (self.name, self.args, self.type)  # a hash means nothing in another process
@@ -197,17 +236,29 @@ def columns_of(expression: Expression) -> frozenset[int]:
 def rewrite(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:
     """Rebuild the tree bottom-up, replacing every node by `change(node)`."""
     if isinstance(expression, Call):
-        args = tuple(rewrite(arg, change) for arg in expression.args)
-        if any(new is not old for new, old in zip(args, expression.args, strict=True)):
+        args = tuple([rewrite(arg, change) for arg in expression.args])
+        if not all(map(is_, args, expression.args)):
             expression = Call(expression.name, args, expression.type)
     return change(expression)
 
 
 def shift_columns(expression: Expression, mapping: Callable[[int], int]) -> Expression:
     """The expression with each column position replaced by `mapping(position)`."""
-    if all(mapping(index) == index for index in expression.columns):
+    for index in expression.columns:
+        if mapping(index) != index:
+            return _shifted(expression, mapping)
+    return expression
+
+
+def _shifted(expression: Expression, mapping: Callable[[int], int]) -> Expression:
+    if not expression.columns:
         return expression
-    return _with_columns(expression, lambda column: Column(mapping(column.index), column.type))
+    if isinstance(expression, Call):
+        args = tuple([_shifted(arg, mapping) for arg in expression.args])
+        return Call(expression.name, args, expression.type)
+    assert isinstance(expression, Column)
+    index, type_ = mapping(expression.index), expression.type
+    return _INTERNED_COLUMNS.get((index, type_)) or _new_column(index, type_)
 
 
 class Renumbering:
@@ -236,19 +287,16 @@ def renumber(expression: Expression, positions: tuple[int, ...]) -> Expression:
 
 
 def substitute(expression: Expression, by: Sequence[Expression]) -> Expression:
-    """The expression with each column replaced by the expression at its position in `by`."""
-    return _with_columns(expression, lambda column: by[column.index])
-
-
-def _with_columns(expression: Expression, change: Callable[[Column], Expression]) -> Expression:
-    """Rebuild the tree with other columns; a subtree without columns stays the same object."""
+    """The expression with each column replaced by the expression at its position in `by`; a part without
+    columns stays the same object.
+    """
     if not expression.columns:
         return expression
-    if isinstance(expression, Column):
-        return change(expression)
-    assert isinstance(expression, Call)
-    args = tuple([_with_columns(arg, change) for arg in expression.args])
-    return Call(expression.name, args, expression.type)
+    if isinstance(expression, Call):
+        args = tuple([substitute(arg, by) for arg in expression.args])
+        return Call(expression.name, args, expression.type)
+    assert isinstance(expression, Column)
+    return by[expression.index]
 
 
 def split_shape(expression: Expression) -> tuple[Expression, tuple[Literal, ...]]:

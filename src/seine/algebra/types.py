@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
@@ -30,9 +30,12 @@ class Kind(Enum):
     TEXTS = "ARRAY<STRING>"  # within expressions only; records have it as JSON
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False, eq=False)
 class Type:
     """A scalar SQL type; only a DECIMAL has precision and scale.
+
+    Interned: equal types are one object, so that expressions, which are compared all the time, compare them
+    by identity.
 
     >>> Type.parse("DECIMAL(10,2)")
     Type(kind=<Kind.DECIMAL: 'DECIMAL'>, precision=10, scale=2)
@@ -43,29 +46,14 @@ class Type:
     kind: Kind
     precision: int = 0
     scale: int = 0
-    _hash: ClassVar[int]
     _text: ClassVar[str]
 
-    def __post_init__(self) -> None:
-        decimal = self.kind is Kind.DECIMAL
-        if decimal and not (1 <= self.precision <= 38 and 0 <= self.scale <= self.precision):
-            raise ValueError(f"DECIMAL({self.precision},{self.scale}) is outside DECIMAL(38,38)")
-        if not decimal and (self.precision or self.scale):
-            raise ValueError(f"{self.kind.value} takes no precision")
-        kind: str = self.kind.value
-        attributes = self.__dict__  # frozen, but these follow from the fields
-        attributes["_hash"] = hash((kind, self.precision, self.scale))
-        attributes["_text"] = f"DECIMAL({self.precision},{self.scale})" if decimal else kind
+    def __new__(cls, kind: Kind, precision: int = 0, scale: int = 0) -> Type:
+        interned = _INTERNED_TYPES.get((kind, precision, scale))
+        return _new_type(kind, precision, scale) if interned is None else interned
 
-    def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        if not isinstance(other, Type) or self.kind is not other.kind:
-            return False
-        return self.precision == other.precision and self.scale == other.scale
-
-    def __hash__(self) -> int:
-        return self._hash
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Type, (self.kind, self.precision, self.scale)
 
     def __str__(self) -> str:
         return self._text
@@ -104,6 +92,24 @@ class Type:
         if self.kind is Kind.DECIMAL:
             return pa.decimal128(self.precision, self.scale)
         return _ARROW[self.kind]
+
+
+_INTERNED_TYPES: dict[tuple[Kind, int, int], Type] = {}  # no more than there are decimals
+
+
+def _new_type(kind: Kind, precision: int, scale: int) -> Type:
+    decimal = kind is Kind.DECIMAL
+    if decimal and not (1 <= precision <= 38 and 0 <= scale <= precision):
+        raise ValueError(f"DECIMAL({precision},{scale}) is outside DECIMAL(38,38)")
+    if not decimal and (precision or scale):
+        raise ValueError(f"{kind.value} takes no precision")
+    type_ = object.__new__(Type)
+    attributes = type_.__dict__  # from now on it is frozen
+    attributes["kind"] = kind
+    attributes["precision"] = precision
+    attributes["scale"] = scale
+    attributes["_text"] = f"DECIMAL({precision},{scale})" if decimal else kind.value
+    return _INTERNED_TYPES.setdefault((kind, precision, scale), type_)
 
 
 _ARROW = {

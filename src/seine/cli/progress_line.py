@@ -14,9 +14,10 @@ from seine.runtime.output.sink import Sink
 class ProgressLine:
     """Rewrites one line of standard error after each micro-batch; silent where that is no terminal."""
 
-    def __init__(self, stream: TextIO = sys.stderr) -> None:
-        self._stream = stream
-        self._live = stream.isatty()
+    def __init__(self, stream: TextIO | None = None) -> None:
+        """Standard error is the one of this moment, if no other stream is given."""
+        self._stream = stream or sys.stderr
+        self._live = self._stream.isatty()
         self._since = time.monotonic()
         self._rows = 0
 

@@ -43,7 +43,7 @@ class ParameterTable:
 
     def claim(self, constants: Sequence[Literal], query: str) -> int:
         """The number of the row with these constants, which is there from now on for this query too."""
-        values = tuple(literal.value for literal in constants)
+        values = tuple([literal.value for literal in constants])
         key = _key(values)
         number = self._numbers.get(key)
         if number is None:
@@ -138,4 +138,4 @@ class ParameterTable:
 
 def _key(values: tuple[Any, ...]) -> Hashable:
     """Equal for constants that can stand for each other: 0.0 is not -0.0, and NaN is NaN."""
-    return tuple(repr(v) if isinstance(v, float) else (type(v), v) for v in values)
+    return tuple([repr(v) if isinstance(v, float) else (type(v), v) for v in values])

@@ -65,11 +65,11 @@ from seine.network.plan.output_form import RecordForm, asks_for_partners
 from seine.network.plan.strategy import Strategy
 from seine.network.searches.search_placing import place_search
 from seine.network.searches.search_scopes import SearchScopes
-from seine.network.site.node_memo import NodeMemo
+from seine.network.site.node_memo import NO_TABLE, NodeMemo
 from seine.network.site.placing import UNPLACED, BlockRows, Placer, port_of
 from seine.operators.match.deliver_node import DeliverNode, deliver_signature
 from seine.operators.step.record_form import Form
-from seine.optimizer.block import Block, Blocks, block_of
+from seine.optimizer.block import Block, Blocks
 from seine.optimizer.estimates import Estimates
 from seine.optimizer.fixed_frames import fixed_reach
 from seine.safety.states.final_groups import GroupedBlock, groupings_of
@@ -102,7 +102,8 @@ class Builder:
         self._site = site
         self._query = query
         self._is_final = query.option("emit") == "final"
-        self.blocks = Blocks()
+        self.blocks, self._whole_blocks = Blocks(), Blocks(largest=None)
+        self._groupings_of: dict[int, tuple[Plan, list[GroupedBlock]]] = {}
         self._final_item: Plan | None = None
         self._scopes, self._birth_epoch = scopes, birth_epoch
         self._placer = Placer(site, query.name, strategy)
@@ -125,6 +126,14 @@ class Builder:
             estimates,
             stages,
         )
+        self.joined: list[Nested] = self._placed.joined  # streams of blocks that punctuations free, as joined
+
+    def finish(self) -> None:
+        """Let go of those who call it back, now that all is placed: without cycles it is freed at once, and
+        not by garbage collections, which would look through all other queries.
+        """
+        del self._placed, self._sets
+        self._groupings_of.clear()
 
     @cached_property
     def _streams(self) -> dict[str, StreamDef]:
@@ -139,11 +148,6 @@ class Builder:
     def grouped(self) -> list[tuple[WantedGrouping, int]]:
         """The groupings that the query needs, each with the id of its aggregate."""
         return self._breakers.grouped
-
-    @property
-    def joined(self) -> list[Nested]:
-        """The streams of blocks that punctuations free, as they are joined."""
-        return self._placed.joined
 
     def deliver(self, plan: Plan, form: RecordForm, tell_ends: bool) -> None:
         """The rows of a plan become records; the last of their outputs may be their importance."""
@@ -212,7 +216,7 @@ class Builder:
         self._placer.claim_node(node.id)
         outputs, weight = computed[: len(form.names)], computed[len(form.names) :]
         written = Form(
-            UNPLACED,
+            NO_TABLE,
             form_shape.others,
             outputs,
             form.names,
@@ -298,12 +302,15 @@ class Builder:
 
     def _groupings(self, plan: Plan) -> list[GroupedBlock]:
         """The blocks whose rows an aggregate, DISTINCT or EXCEPT groups."""
-        return groupings_of(plan, self._inlined)
+        known = self._groupings_of.get(id(plan))
+        if known is None:
+            known = self._groupings_of[id(plan)] = (plan, groupings_of(plan, self._inlined))
+        return known[1]
 
     def _inlined(self, plan: Plan) -> Block:
         """The block of a plan whose columns are not computed: no expression is too large to be inlined."""
         block = self.blocks.of(plan)
-        return block if block.is_of_tables else block_of(plan, largest=None)
+        return block if block.is_of_tables else self._whole_blocks.of(plan)
 
     def _final(self, plan: Plan) -> BreakerRows:
         """The groups of an aggregate, or the rows of a set operator, each once."""

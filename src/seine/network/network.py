@@ -241,6 +241,8 @@ class Network:
                 self._site.release(self.queries[name], name)
                 self._delivery.deliver(builder, grouper.query, grouper.birth_epoch)
                 self.queries[name] = builder.claims
+            else:
+                builder.finish()
         self._fresh.clear()
 
     def plan_of(self, query: Query, birth_epoch: int = 0) -> Plan:

@@ -37,6 +37,11 @@ class QueryDelivery:
 
     def deliver(self, builder: Builder, query: Query, birth_epoch: int) -> Plan:
         """Place all that a query needs, and its deliver; the plan as which it runs."""
+        plan = self._deliver(builder, query, birth_epoch)
+        builder.finish()
+        return plan
+
+    def _deliver(self, builder: Builder, query: Query, birth_epoch: int) -> Plan:
         form = form_of(query)
         if isinstance(query.plan, DocumentQuery):
             builder.deliver_documents(query.plan, form, birth_epoch if self.live else None)

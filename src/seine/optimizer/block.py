@@ -92,9 +92,13 @@ class Block:
 
 
 class Blocks:
-    """The blocks of a plan and of the plans beneath its pipeline breakers, each worked out once."""
+    """The blocks of a plan and of the plans beneath its pipeline breakers, each worked out once.
 
-    def __init__(self) -> None:
+    See `take_apart` for `largest`.
+    """
+
+    def __init__(self, largest: int | None = LARGEST_SUBSTITUTION) -> None:
+        self._largest = largest
         self._known: dict[int, tuple[Plan, Block]] = {}  # by identity: to compare plans costs as much
 
     def know(self, plan: Plan, block: Block) -> None:
@@ -104,7 +108,7 @@ class Blocks:
     def of(self, plan: Plan) -> Block:
         known = self._known.get(id(plan))
         if known is None:
-            known = self._known[id(plan)] = (plan, block_of(plan))
+            known = self._known[id(plan)] = (plan, block_of(plan, largest=self._largest))
         return known[1]
 
 
@@ -125,6 +129,8 @@ def stated_conditions(block: Block) -> tuple[Expression, ...]:
     """
     items, offsets = block.items, block.offsets
     plain = explicit_equalities(with_bucket_bounds(block.conditions))
+    if not any(scan.stream.schemes or scan.life is not None for scan, _ in block.scans):
+        return plain  # nothing of its streams adds conditions
     timed = with_reuse(items, offsets, with_timeouts(items, offsets, plain))
     return with_own_windows(items, offsets, timed)
 

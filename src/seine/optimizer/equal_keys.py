@@ -17,7 +17,7 @@ from functools import lru_cache
 
 from seine.algebra.expressions import Column, Expression, Literal
 from seine.algebra.types import DOUBLE, Type
-from seine.optimizer.canonical.canonicalise import canonicalise
+from seine.optimizer.canonical.canonicalise import near_form
 from seine.optimizer.canonical.exact_numbers import Number, bounds, literal_of, number_of
 from seine.optimizer.equalities import is_equality
 from seine.optimizer.linear_equalities import LinearEquality
@@ -124,11 +124,12 @@ def fixed_column(condition: Expression) -> tuple[Column, Literal] | None:
     """The column that a condition fixes, and to what; zeros of doubles are equal and not the same."""
     if len(condition.columns) != 1:
         return None
-    clauses = canonicalise(condition).clauses
+    form, columns = near_form(condition)
+    clauses = form.clauses
     atom = clauses[0][0] if len(clauses) == 1 and len(clauses[0]) == 1 else None
     if atom is None or atom.op != "eq" or atom.constant is None or not isinstance(atom.term, Column):
         return None
-    return None if atom.term.type == DOUBLE else (atom.term, atom.constant)
+    return None if atom.term.type == DOUBLE else (Column(columns[0], atom.term.type), atom.constant)
 
 
 def _fit(offsets: Iterable[Number], type_: Type) -> bool:

@@ -12,7 +12,7 @@ from functools import lru_cache
 from seine.algebra.expressions import Call, Column, Expression
 from seine.algebra.types import BOOLEAN
 from seine.optimizer.canonical.atoms import Clause, PredicateSet, clause_expression
-from seine.optimizer.canonical.canonicalise import canonicalise, conjoin
+from seine.optimizer.canonical.canonicalise import canonicalise, conjoin, near_form
 from seine.optimizer.canonical.exact_numbers import is_exact
 from seine.optimizer.equalities import equal_columns, is_equality
 
@@ -45,10 +45,17 @@ def explicit_equalities(conditions: Sequence[Expression]) -> Conditions:
 @lru_cache(maxsize=1 << 14)
 def _stated_alone(condition: Expression) -> Conditions:
     """One condition: as it is, or, if an equality of columns follows from it, that and what else it says."""
-    if len(condition.columns) < 2 or _is_plain(condition):
+    if len(condition.columns) < 2 or _is_plain(condition) or not _may_equate(condition):
         return (condition,)
     form = canonicalise(condition)
     return _with_equalities(_equal_halves(form.clauses), form.guards) or (condition,)
+
+
+def _may_equate(condition: Expression) -> bool:
+    """Whether an equality, or half of one, is among its clauses; mostly these are bounds of differences."""
+    form, _ = near_form(condition)
+    clauses = (*form.clauses, *form.guards)
+    return any(len(clause) == 1 and clause[0].op == "holds" for clause in clauses)
 
 
 def _is_plain(condition: Expression) -> bool:
@@ -65,9 +72,10 @@ def _met(pair: Conditions) -> list[tuple[Expression, Conditions]]:
     """For conditions on the same two columns what the first and the others become; none if no equality
     follows from them.
     """
-    forms = [canonicalise(condition) for condition in pair]
-    if _are_apart([clause for form in forms for clause in form.clauses]):
+    near = [near_form(condition)[0] for condition in pair]  # over the same two columns
+    if _are_apart([clause for form in near for clause in form.clauses]):
         return []
+    forms = [canonicalise(condition) for condition in pair]
     clauses = conjoin(form.clauses for form in forms)
     plain = _with_equalities(_equal_halves(clauses), conjoin(form.guards for form in forms))
     return [(part, () if place else plain) for place, part in enumerate(pair)] if plain else []

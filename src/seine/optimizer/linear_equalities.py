@@ -19,7 +19,7 @@ from seine.algebra.expressions import Call, Column, Expression, Literal
 from seine.algebra.linear_names import coefficients_of, linear_name
 from seine.algebra.types import Type
 from seine.optimizer.canonical.atoms import Atom
-from seine.optimizer.canonical.canonicalise import canonicalise
+from seine.optimizer.canonical.canonicalise import far_term, near_form
 from seine.optimizer.equalities import equal_columns
 
 Addend = tuple[int, Expression]  # a coefficient and what it multiplies
@@ -89,9 +89,12 @@ def _linear_atoms(conjunct: Expression) -> tuple[Atom, ...]:
     """The conditions on sums of two or more addends that hold wherever a conjunct does."""
     if len(conjunct.columns) < 2 or (equal_columns(conjunct) is not None and _is_plain(conjunct)):
         return ()
-    atoms = [clause[0] for clause in canonicalise(conjunct).clauses if len(clause) == 1]
+    form, columns = near_form(conjunct)
+    atoms = [clause[0] for clause in form.clauses if len(clause) == 1]
     return tuple(
-        a for a in atoms if a.op in ("eq", "le", "ge") and a.constant is not None and _is_sum(a.term)
+        Atom(far_term(a.term, columns), a.op, a.constant)
+        for a in atoms
+        if a.op in ("eq", "le", "ge") and a.constant is not None and _is_sum(a.term)
     )
 
 

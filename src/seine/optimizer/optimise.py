@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from seine.algebra.plan import Plan
+from seine.algebra.plan import Aggregate, Distinct, Join, Plan, Project, Select, SetOperation, UnionAll, walk
 from seine.optimizer.estimates import Estimates
 from seine.optimizer.join_orders import order
 from seine.optimizer.rules.drop_constant_keys import drop_constant_keys
@@ -36,6 +36,19 @@ RULES: tuple[Callable[[Plan], Plan], ...] = (
     simplify_unions,
     merge_projections,
 )
+NEEDED_OPERATORS: dict[Callable[[Plan], Plan], frozenset[type[Plan]]] = {
+    state_distinct: frozenset({Aggregate, Distinct}),
+    state_equalities: frozenset({Select, Join}),
+    push_selections: frozenset({Select, Join}),
+    drop_empty_branches: frozenset({UnionAll}),
+    merge_groups: frozenset({Aggregate}),
+    drop_constant_keys: frozenset({Aggregate}),
+    simplify_unions: frozenset({UnionAll, Distinct, SetOperation}),
+    merge_branches: frozenset({UnionAll}),
+    restrict_subtrahends: frozenset({SetOperation}),
+    order_joins: frozenset({Join}),
+    merge_projections: frozenset({Project}),
+}  # a rule leaves a plan as it is that has none of these
 
 
 def optimise(plan: Plan, *, estimates: Estimates | None = None, final: bool = False) -> Plan:
@@ -44,11 +57,20 @@ def optimise(plan: Plan, *, estimates: Estimates | None = None, final: bool = Fa
     With estimates of the data joins are ordered by what they cost. If only `final` rows are told, groups of
     groups stay: a row of the coarser ones begins when those that it is made of are final.
     """
+    operators, seen = _operators(plan), plan
     for rule in RULES:
         if rule is merge_groups and final:
+            continue
+        if plan is not seen:
+            operators, seen = _operators(plan), plan
+        if operators.isdisjoint(NEEDED_OPERATORS.get(rule, operators)):
             continue
         if rule is order_joins and estimates is not None:
             plan = order_joins(plan, lambda block: order(block, estimates))
         else:
             plan = rule(plan)
     return plan
+
+
+def _operators(plan: Plan) -> set[type[Plan]]:
+    return {type(part) for part in walk(plan)}

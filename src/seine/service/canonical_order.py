@@ -13,7 +13,7 @@ Cites: ARGUS 5.1.4 (self-joins and canonical table aliases)
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -86,39 +86,54 @@ def _dense(keys: Sequence[Any]) -> list[int]:
 @lru_cache(maxsize=1 << 14)
 def _views(clause: Clause, starts: Starts) -> tuple[_View, ...]:
     """The views of all items that a clause speaks of."""
-
-    def item_of(column: int) -> int:
-        return bisect_right(starts, column) - 1
-
-    items = sorted({item_of(column) for atom in clause for column in columns_of(atom.term)})
+    items = sorted({_item_of(column, starts) for atom in clause for column in columns_of(atom.term)})
     views = []
     for item in items:
-        seen = sorted((_seen(atom, item, item_of, starts) for atom in clause), key=str)
+        seen = sorted((_seen(atom, item, starts) for atom in clause), key=str if len(clause) > 1 else None)
         others = dict.fromkeys(other for one in seen for other in one.others)
         constants = tuple(value for one in seen for value in one.constants)
         views.append(_View(item, str([one.text for one in seen]), tuple(others), constants))
     return tuple(views)
 
 
-def _seen(atom: Atom, item: int, item_of: Callable[[int], int], starts: Starts) -> _View:
-    """An atom as one item sees it, with a sign such that the first of that item's columns is positive."""
-    op, sign, signed = atom.op, 1, _signed(atom.term)
-    name = "" if signed is not None or isinstance(atom.term, Column) else _name(atom.term)
+def _item_of(column: int, starts: Starts) -> int:
+    return bisect_right(starts, column) - 1
+
+
+def _seen(atom: Atom, item: int, starts: Starts) -> _View:
+    """An atom as one item sees it."""
+    term = _seen_term(atom.term, atom.op, item, starts)
+    return _View(item, term.text, term.others, (_value(atom.constant, term.sign),))
+
+
+class _TermView(NamedTuple):
+    """A term and its operator as an item sees them, the others that it speaks of, and the sign it has."""
+
+    text: str
+    others: tuple[int, ...]
+    sign: int
+
+
+@lru_cache(maxsize=1 << 13)
+def _seen_term(term: Expression, op: str, item: int, starts: Starts) -> _TermView:
+    """A comparison with any constant as one item sees it, with a sign such that the first of that item's
+    columns is positive.
+    """
+    sign, signed = 1, _signed(term)
+    name = "" if signed is not None or isinstance(term, Column) else _name(term)
     if signed is None:
-        columns = [part.index for part in walk(atom.term) if isinstance(part, Column)]
+        columns = [part.index for part in walk(term) if isinstance(part, Column)]
         signed = [(1, column) for column in columns]
-        if name in _FLIPPED and len(columns) == 2 and item_of(columns[0]) != item:
+        if name in _FLIPPED and len(columns) == 2 and _item_of(columns[0], starts) != item:
             name = _FLIPPED[name]
-    item_terms = sorted(
-        (column - starts[item], weight) for weight, column in signed if item_of(column) == item
-    )
+    placed = [(_item_of(column, starts), column, weight) for weight, column in signed]
+    item_terms = sorted((column - starts[item], weight) for owner, column, weight in placed if owner == item)
     if item_terms and item_terms[0][1] < 0:
         op, sign = _FLIPPED.get(op, op), -1
-    there = [(item_of(column), column, weight) for weight, column in signed if item_of(column) != item]
+    there = [one for one in placed if one[0] != item]
     rest = sorted((column - starts[other], weight * sign, other) for other, column, weight in there)
     text = (name, op, [(c, w * sign) for c, w in item_terms], [(c, w) for c, w, _ in rest])
-    others = tuple(other for _, _, other in rest)
-    return _View(item, str(text), others, (_value(atom.constant, sign),))
+    return _TermView(str(text), tuple(other for _, _, other in rest), sign)
 
 
 def _value(constant: Literal | None, sign: int) -> _Value:

@@ -25,7 +25,7 @@ from seine.algebra.plan_text import describe, print_plan
 from seine.algebra.serialise import plan_from_json, plan_to_json
 from seine.algebra.types import BIGINT, INT
 from seine.optimizer.equalities import connects, one_type
-from seine.optimizer.optimise import RULES, optimise
+from seine.optimizer.optimise import NEEDED_OPERATORS, RULES, optimise
 from seine.optimizer.rules.drop_empty_branches import drop_empty_branches
 from seine.optimizer.rules.merge_groups import merge_groups
 from seine.optimizer.rules.merge_projections import merge_projections
@@ -66,6 +66,19 @@ def test_a_rule_never_changes_an_answer(rule: Callable[[Plan], Plan]) -> None:
             assert answer(better, data) == expected, f"{print_plan(plan)}\n--\n{print_plan(better)}"
             answered += bool(expected)
     assert changed > (2 if rule is state_equalities else 5) and answered > 150
+
+
+@pytest.mark.parametrize("rule", NEEDED_OPERATORS, ids=lambda rule: rule.__name__)
+def test_a_rule_leaves_plans_alone_that_have_none_of_the_operators_that_it_needs(
+    rule: Callable[[Plan], Plan],
+) -> None:
+    lacking = 0
+    for seed in seed_range(300):
+        for plan in walk_plan(RandomPlans(seed).plan()):
+            if NEEDED_OPERATORS[rule].isdisjoint({type(part) for part in walk_plan(plan)}):
+                lacking += 1
+                assert rule(plan) == plan, print_plan(plan)
+    assert lacking > 100
 
 
 def test_optimising_twice_changes_nothing_more() -> None:

@@ -14,6 +14,9 @@ from seine.frontends.text.lexer import Token, TokenKind
 _SYMBOLS = frozenset("(),.+-*/%<>=!|")
 _KINDS = (TokenKind.WORD, TokenKind.NUMBER, TokenKind.STRING, TokenKind.QUOTED, TokenKind.SYMBOL)
 _KEYWORDS_AFTER_WHERE = ("GROUP", "HAVING", "UNION", "EXCEPT")
+_KEYWORDS = frozenset(
+    (*_KEYWORDS_AFTER_WHERE, "SELECT", "WHERE", "WITH", "AND", "BETWEEN", "OR", "CASE")
+)  # all that is of any consequence
 _MAX_QUERY_CHARACTERS = 20_000  # characters
 
 
@@ -47,13 +50,11 @@ def cut_conditions(text: str, tokens: Sequence[Token], start: int, end: int) -> 
     ):
         return None
     cutter = _ConditionCutter(text, start)
-    if not all(map(cutter.take, tokens)):
-        return None
-    return cutter.finish(end)
+    return cutter.finish(end) if cutter.take(tokens) else None
 
 
 class _ConditionCutter:
-    """Consumes the tokens of a query one by one; `take` returns False if the text is not plain."""
+    """Consumes the tokens of a query; `take` returns False if the text is not plain."""
 
     def __init__(self, text: str, start: int) -> None:
         self._text = text
@@ -65,26 +66,34 @@ class _ConditionCutter:
         self._betweens = 0
         self._from = self._last = start  # the condition that is open
 
-    def take(self, token: Token) -> bool:
-        """Consume a token; whether the text is plain so far."""
-        kind, text = token.kind, token.text
-        if kind is TokenKind.WORD:
-            if not self._take_word(text.upper(), token):
-                return False
-        elif kind is TokenKind.SYMBOL:
-            if text == "(":
-                self._selects.append(False)
-            elif text == ")":
-                if len(self._selects) == 1:
+    def take(self, tokens: Sequence[Token]) -> bool:
+        """Consume tokens, of which most are neither keywords nor parentheses; whether the text is plain."""
+        for token in tokens:
+            kind, text = token.kind, token.text
+            if kind is TokenKind.WORD:
+                word = text.upper()
+                if word in _KEYWORDS and not self._take_word(word, token):
                     return False
-                if self._depth == len(self._selects):
-                    self._close()
-                self._selects.pop()
-            elif text not in _SYMBOLS:
+            elif kind is TokenKind.SYMBOL:
+                if text == "(" or text == ")":
+                    if not self._take_parenthesis(text):
+                        return False
+                elif text not in _SYMBOLS:
+                    return False
+            elif kind not in _KINDS:
                 return False
-        elif kind not in _KINDS:
+            self._last = token.end
+        return True
+
+    def _take_parenthesis(self, text: str) -> bool:
+        if text == "(":
+            self._selects.append(False)
+            return True
+        if len(self._selects) == 1:
             return False
-        self._last = token.end
+        if self._depth == len(self._selects):
+            self._close()
+        self._selects.pop()
         return True
 
     def _take_word(self, word: str, token: Token) -> bool:

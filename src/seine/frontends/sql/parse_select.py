@@ -11,7 +11,7 @@ from seine.frontends.sql.block_plan import Projection
 from seine.frontends.sql.context import Context, Table, WhereBinder
 from seine.frontends.sql.set_operations import analyse
 from seine.frontends.sql.size_limits import refuse_large
-from seine.frontends.sql.syntax_tree import syntax_tree
+from seine.frontends.sql.syntax_tree import let_go, syntax_tree
 from seine.frontends.sql.written_names import leftmost_select, with_written_names
 from seine.frontends.text.source_text import ScriptText
 
@@ -46,6 +46,7 @@ def parse_select(
     _refuse_mixed_domains(plan, tree, context)
     plan = with_written_names(plan, leftmost_select(tree))
     _refuse_duplicate_names(plan, tree, context)
+    let_go(tree)
     return plan
 
 

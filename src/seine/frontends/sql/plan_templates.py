@@ -45,6 +45,7 @@ from seine.frontends.sql.condition_templates import ConditionTemplates
 from seine.frontends.sql.context import Context, Table
 from seine.frontends.sql.cut_conditions import cut_conditions
 from seine.frontends.sql.parse_select import parse_select
+from seine.frontends.sql.ranked_tables import by_rank, rank_name
 from seine.frontends.sql.scope import FromBlock, FromItem, NamedExpression
 from seine.frontends.sql.skeleton_trees import SkeletonTrees
 from seine.frontends.text.lexer import Token
@@ -75,8 +76,8 @@ class _Scope:
 
 
 @dataclass(frozen=True)
-class _WhereSlot:
-    """A WHERE of a template: its scope, and the columns of the scope in the rows of the template's plan."""
+class _PlacedScope:
+    """A scope whose columns are expressions over other rows; `known` caches conditions by text."""
 
     scope: _Scope
     columns: tuple[Expression, ...]
@@ -89,6 +90,25 @@ class _WhereSlot:
             self.known[text] = parts and tuple(
                 [intern_expression(substitute(part, self.columns)) for part in parts]
             )
+        return self.known[text]
+
+
+@dataclass(frozen=True)
+class _WhereSlot:
+    """A WHERE of a template, over the rows of the template's plan: its scope, in which tables have their
+    aliases, and the same with tables by rank, which slots of other aliases share.
+    """
+
+    aliased: _PlacedScope
+    ranked: _PlacedScope
+    ranks: Mapping[str, str]
+    known: dict[str, BoundConjuncts] = field(default_factory=dict)
+
+    def bind(self, text: str) -> BoundConjuncts:
+        if text not in self.known:
+            _evict_if_full(self.known)
+            ranked = by_rank(text, self.ranks)
+            self.known[text] = self.aliased.bind(text) if ranked is None else self.ranked.bind(ranked)
         return self.known[text]
 
 
@@ -112,6 +132,7 @@ class PlanTemplates:
         self._by_skeleton: dict[str, _PlanTemplate | None] = {}
         self._seen_once: dict[str, None] = {}
         self._scopes: dict[Hashable, _Scope] = {}
+        self._placed_scopes: dict[Hashable, _PlacedScope] = {}
         self._templates = ConditionTemplates()
         self._trees = SkeletonTrees()
 
@@ -142,27 +163,27 @@ class PlanTemplates:
         return self._by_skeleton[text]
 
     def _template(self, text: str) -> _PlanTemplate | None:
-        scopes: dict[str, _Scope] = {}
+        blocks: dict[str, list[FromItem]] = {}
 
         def where(node: exp.Expr, block: FromBlock) -> Expression:
             name = _slot_name(int(node.name))
-            scopes[name], columns = self._scope(block)
-            return Call(name, columns, BOOLEAN)
+            blocks[name] = sorted(block.visible, key=lambda item: item.alias)  # whatever the order of FROM
+            return Call(name, _columns(blocks[name]), BOOLEAN)
 
         try:
             plan = parse_select(ScriptText(text, ""), 0, len(text), self.tables, where, self._trees.tree)
         except (SeineError, _ComputedColumnVisible):
             return None
         columns = {part.name: part.args for part in _slots_of(plan)}
-        names = map(_slot_name, range(len(scopes)))
-        return _PlanTemplate(plan, tuple(_WhereSlot(scopes[name], columns[name]) for name in names))
+        names = map(_slot_name, range(len(blocks)))
+        return _PlanTemplate(plan, tuple(self._slot(blocks[name], columns[name]) for name in names))
 
-    def _scope(self, block: FromBlock) -> tuple[_Scope, tuple[Expression, ...]]:
-        """The scope of a WHERE, regardless of the order of FROM, and the values of its columns."""
-        visible = sorted(block.visible, key=lambda item: item.alias)
-        columns = tuple(column.value for item in visible for column in item.columns)
-        if not all(isinstance(value, Column) for value in columns):
-            raise _ComputedColumnVisible
+    def _slot(self, visible: Sequence[FromItem], columns: tuple[Expression, ...]) -> _WhereSlot:
+        ranked = [replace(item, alias=rank_name(rank)) for rank, item in enumerate(visible)]
+        ranks = {item.alias: rank_name(rank) for rank, item in enumerate(visible)}
+        return _WhereSlot(self._placed(visible, columns), self._placed(ranked, columns), ranks)
+
+    def _placed(self, visible: Sequence[FromItem], columns: tuple[Expression, ...]) -> _PlacedScope:
         key = tuple(
             (item.alias, tuple((c.name, c.value.type) for c in item.columns), frozenset(item.merged))
             for item in visible
@@ -170,7 +191,17 @@ class PlanTemplates:
         if key not in self._scopes:
             _evict_if_full(self._scopes)
             self._scopes[key] = _Scope(_local(visible), self._templates)
-        return self._scopes[key], columns
+        if (key, columns) not in self._placed_scopes:
+            _evict_if_full(self._placed_scopes, _MAX_SKELETONS)
+            self._placed_scopes[key, columns] = _PlacedScope(self._scopes[key], columns)
+        return self._placed_scopes[key, columns]
+
+
+def _columns(visible: Sequence[FromItem]) -> tuple[Expression, ...]:
+    columns = tuple(column.value for item in visible for column in item.columns)
+    if not all(isinstance(value, Column) for value in columns):
+        raise _ComputedColumnVisible
+    return columns
 
 
 def _slot_name(number: int) -> str:

@@ -48,6 +48,21 @@ def written_tree(source: ScriptText, start: int, end: int) -> exp.Expr:
     return trees[0]
 
 
+def let_go(tree: exp.Expr) -> None:
+    """Part the nodes of a tree that nobody reads any more: without cycles they are freed at once, and not by
+    garbage collections.
+    """
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        node.parent = None
+        for below in node.args.values():
+            if isinstance(below, exp.Expr):
+                waiting.append(below)
+            elif isinstance(below, list):
+                waiting += [one for one in below if isinstance(one, exp.Expr)]
+
+
 def _refuse_gaps(tokens: list[Token], source: ScriptText, start: int) -> None:
     """Refuse a trailing comma, which sqlglot tolerates."""
     for token, following in zip(tokens, [*tokens[1:], None], strict=True):

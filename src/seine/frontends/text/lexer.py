@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import NamedTuple
 
+from seine.errors import ScriptError
 from seine.frontends.text.source_text import ScriptText
 
 
@@ -58,6 +59,8 @@ _LEXEME = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _KINDS = {kind.name: kind for kind in TokenKind} | {"word": TokenKind.WORD, "symbol": TokenKind.SYMBOL}
+_KIND_OF_GROUP = [None, *map(_KINDS.get, _LEXEME.groupindex)]  # by the number of a group; of others None
+_new_tuple = tuple.__new__  # very many tokens are made, and this takes half of the time of their class
 _QUOTING = (TokenKind.STRING, TokenKind.QUOTED, TokenKind.BLOCK)
 _UNCLOSED = {"$$": "$$ text", "/*": "comment", "'": "string", '"': "quoted name", "`": "quoted name"}
 _MAX_NUMBER_LENGTH = 1000  # characters; no type has as many digits
@@ -77,21 +80,24 @@ def tokenize(source: ScriptText) -> list[Token]:
 def lex(source: ScriptText) -> Iterator[Token]:
     """The tokens of a script, without comments, ending with an END token."""
     for match in _LEXEME.finditer(source.text):
-        group = match.lastgroup
-        if group == "skip" or group is None:
+        group = match.lastindex or 0
+        kind = _KIND_OF_GROUP[group]
+        if kind is None:
+            if match.lastgroup == "open":
+                raise _unclosed(source, match["open"], match.start("open"))
             continue
         text, (start, end) = match[group], match.span(group)
-        if group == "open":
-            empty = text in ('"', "`") and source.text.startswith(text * 2, start)
-            what = "empty" if empty else "never closed"
-            raise source.error(start, f"this {_UNCLOSED[text]} is {what}")
-        kind = _KINDS[group]
         if len(text) > _MAX_NUMBER_LENGTH and text[0].isdigit():
             raise source.error(start, f"this number has more than {_MAX_NUMBER_LENGTH} digits")
         value = _value(kind, text) if kind in _QUOTING else text
-        yield Token(kind, text, value, start, end)
+        yield _new_tuple(Token, (kind, text, value, start, end))
     size = len(source.text)
     yield Token(TokenKind.END, "", "", size, size)
+
+
+def _unclosed(source: ScriptText, text: str, start: int) -> ScriptError:
+    empty = text in ('"', "`") and source.text.startswith(text * 2, start)
+    return source.error(start, f"this {_UNCLOSED[text]} is {'empty' if empty else 'never closed'}")
 
 
 def _value(kind: TokenKind, text: str) -> str:

@@ -18,9 +18,7 @@ from seine.algebra.types import BOOLEAN
 from seine.network.joins.key_search import (
     JoinKeys,
     KeyConditions,
-    KeyMeaning,
     KeySearch,
-    Pair,
     key_search,
     offsets_of,
     places_of,
@@ -71,9 +69,11 @@ class BlockKeys:
         """The keys of the join of items with others: one of equal columns, fixed ones for want of others."""
         return self._search.between(items, others)
 
-    def all_of(self, items: tuple[int, ...], item: int) -> dict[Pair, KeyMeaning]:
-        """All pairs of keys that are equal where the conditions hold."""
-        return self._search.pairs(items, (item,))
+    def standing(
+        self, items: tuple[int, ...], item: int, left: Sequence[Expression], right: Sequence[Expression]
+    ) -> JoinKeys | None:
+        """The keys of an existing join of an item with these; None if these conditions do not allow them."""
+        return self._search.standing(items, (item,), (*left,), (*right,))
 
     def decided(self, joined: Sequence[JoinKeys]) -> list[int]:
         """The conjuncts that hold for rows whose joins have had these keys."""

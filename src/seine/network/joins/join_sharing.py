@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from seine.algebra.expressions import Expression, Renumbering
 from seine.network.joins.join_keys import BlockKeys, ItemRows
-from seine.network.joins.key_search import NO_KEYS, JoinKeys, keys_of
+from seine.network.joins.key_search import NO_KEYS, JoinKeys
 from seine.network.site.node_memo import NodeMemo
 from seine.operators.join.join_node import JoinNode, join_family
 from seine.operators.join.lookup_node import lookup_signature
@@ -207,23 +207,25 @@ class JoinOrderSearch:
     def by_sharing(self) -> Order:
         """The order of which most joins exist; of these the oldest: a query finds what an equal one used."""
         best: Beginning = (0, ())
+        most = self._worth(())
         for first, steps in self._all_beginnings():
-            if self._is_better(first, steps, *best):
-                best = (first, steps)
+            worth = self._worth(steps)
+            if worth > most or (worth == most and self._is_right_way_round(first, steps, *best)):
+                best, most = (first, steps), worth
         first, steps = best
         if not steps:
             return self.by_plan()
         joined = {first, *(step.item for step in steps)}
         return self._extended(first, steps, [i for i in range(len(self._bases)) if i not in joined])
 
-    def _is_better(self, first: int, steps: Sequence[JoinStep], best: int, ahead: Sequence[JoinStep]) -> bool:
-        """Whether a sequence of existing joins is better than another, which came before it.
-
-        Of the same joins either way round the one is taken that `by_plan` would build.
+    def _is_right_way_round(
+        self, first: int, steps: Sequence[JoinStep], best: int, ahead: Sequence[JoinStep]
+    ) -> bool:
+        """Whether a sequence of existing joins is another, which came before it, with its first two items the
+        other way round, which is the one that `by_plan` would build.
         """
-        worth, other = self._worth(steps), self._worth(ahead)
-        if worth != other or not steps or (first, best) != (ahead[0].item, steps[0].item):
-            return worth > other
+        if not steps or (first, best) != (ahead[0].item, steps[0].item):
+            return False
         turned = [s.existing for s in steps] == [s.existing for s in ahead] and all(
             one.item == two.item for one, two in zip(steps[1:], ahead[1:], strict=True)
         )
@@ -269,8 +271,10 @@ class JoinOrderSearch:
 
     def _worth(self, steps: Sequence[JoinStep]) -> tuple[int, int, int]:
         """The rank of a sequence of existing joins: more joins, more lookups, an older end."""
-        joins = sum(self._bases[step.item].node is not None for step in steps)
-        return joins, len(steps), -(steps[-1].existing or 0) if steps else 0
+        if not steps:
+            return 0, 0, 0
+        joins = sum([self._bases[step.item].node is not None for step in steps])
+        return joins, len(steps), -(steps[-1].existing or 0)
 
     def _extended(self, first: int, steps: tuple[JoinStep, ...], rest: Sequence[int]) -> Order:
         items = (first, *(step.item for step in steps))
@@ -317,18 +321,16 @@ class JoinOrderSearch:
         """The existing join of these with an item that has most of the keys, and no others; of several such
         the smallest, where that is known.
         """
-        pairs = self._keys_of_block.all_of(items, item)
-        varying = any(not meaning.fixed for meaning in pairs.values())
         standing: list[JoinStep] = []
         for node, _ in self._site.family(join_family(spot, right).key):
             assert isinstance(node, JoinNode)
-            have = [*zip(node.ports[0].key, node.ports[1].key, strict=True)]
-            if node.owner != self._owner or bool(have) != bool(pairs) or not all(p in pairs for p in have):
-                continue
-            if varying and all(pairs[pair].fixed for pair in have):
-                continue
-            standing.append(JoinStep(item, keys_of(have, pairs), node.id))
-        most = max((len(step.keys.left) for step in standing), default=0)
+            if node.owner == self._owner:
+                keys = self._keys_of_block.standing(items, item, node.ports[0].key, node.ports[1].key)
+                if keys is not None:
+                    standing.append(JoinStep(item, keys, node.id))
+        if len(standing) < 2:
+            return standing[0] if standing else None
+        most = max(len(step.keys.left) for step in standing)
         return self._smallest(items, [step for step in standing if len(step.keys.left) == most])
 
     def _smallest(self, items: tuple[int, ...], standing: Sequence[JoinStep]) -> JoinStep | None:

@@ -7,7 +7,7 @@ items are, and the conditions that equate or fix something.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
@@ -21,6 +21,7 @@ from seine.optimizer.linear_equalities import LinearEquality
 Pair = tuple[Expression, Expression]  # a key over the left row, and one over the right row
 Columns = tuple[int, int]  # two columns of a block
 _MOST_SEARCHES = 1 << 10  # that are remembered
+_MOST_STANDING = 1 << 10  # joins of which a search remembers whether they fit
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,7 @@ class KeySearch:
         self._conditions = conditions
         self._known: dict[tuple[tuple[int, ...], tuple[int, ...]], dict[Pair, KeyMeaning]] = {}
         self._chosen: dict[tuple[tuple[int, ...], tuple[int, ...]], JoinKeys] = {}
+        self._standing: dict[Hashable, JoinKeys | None] = {}
 
     @cached_property
     def places(self) -> list[tuple[int, int]]:
@@ -112,6 +114,30 @@ class KeySearch:
             best.setdefault(self._class_of(meaning) or pair, pair)
         chosen = [pair for pair in best.values() if not pairs[pair].fixed] or [*best.values()]
         return keys_of(sorted(chosen, key=_text), pairs)
+
+    def standing(
+        self,
+        items: tuple[int, ...],
+        others: tuple[int, ...],
+        left: tuple[Expression, ...],
+        right: tuple[Expression, ...],
+    ) -> JoinKeys | None:
+        """What the keys of an existing join of items with others mean; None if they are not all equal where
+        the conditions hold, or if they tell no rows apart and others would.
+        """
+        key = (items, others, left, right)
+        if key not in self._standing:
+            if len(self._standing) >= _MOST_STANDING:
+                self._standing.clear()
+            self._standing[key] = self._fitting([*zip(left, right, strict=True)], self.pairs(items, others))
+        return self._standing[key]
+
+    def _fitting(self, have: Sequence[Pair], pairs: dict[Pair, KeyMeaning]) -> JoinKeys | None:
+        if bool(have) != bool(pairs) or not all(pair in pairs for pair in have):
+            return None
+        if all(pairs[pair].fixed for pair in have) and not all(meaning.fixed for meaning in pairs.values()):
+            return None
+        return keys_of(have, pairs)
 
     def pairs(self, items: tuple[int, ...], others: tuple[int, ...]) -> dict[Pair, KeyMeaning]:
         """All pairs of keys that are equal where the conditions hold."""

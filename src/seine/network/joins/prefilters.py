@@ -40,9 +40,9 @@ class Prefilters:
 
     def _is_selective(self, node: Node, conditions: Sequence[Expression]) -> bool:
         """Whether conditions on a stream keep out enough to be asked before a join asks them of pairs."""
-        whole = conjunction(list(conditions))
-        if self._estimates is None or whole is None or not isinstance(node, SourceNode):
+        if self._estimates is None or not isinstance(node, SourceNode):
             return True
-        if node.stream not in self._estimates.samples:
+        whole = conjunction(list(conditions)) if node.stream in self._estimates.samples else None
+        if whole is None:
             return True
         return self._estimates.selectivity(node.stream, whole) <= self._strategy.materialise

@@ -9,7 +9,7 @@ Cites: ARGUS 4 (transitivity), 5.1 (canonical forms)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from operator import attrgetter
@@ -147,12 +147,11 @@ def split_constants(
     """Take the constants out of conditions, checks and outputs; the first of these in canonical order."""
     if not conditions:
         return _without_conditions(tuple(checks), tuple(outputs))
-    split = sorted(map(_split, conditions), key=_in_order)
     constants: list[Literal] = []
-    shapes = tuple([_numbered(one, constants) for one in split])
-    rest = [_numbered(one, constants) for one in map(_split, checks)]
-    computed = [_numbered(one, constants) for one in map(_split, outputs)]
-    return Shaped(_together(shapes), tuple(rest), tuple(constants)), tuple(computed)
+    shapes = _numbered(sorted(map(_split, conditions), key=_in_order), constants)
+    rest = _numbered(map(_split, checks), constants) if checks else ()
+    computed = _numbered(map(_split, outputs), constants) if outputs else ()
+    return Shaped(_together(shapes), rest, tuple(constants)), computed
 
 
 @lru_cache(maxsize=1 << 14)
@@ -161,14 +160,19 @@ def _without_conditions(
 ) -> tuple[Shaped, tuple[Expression, ...]]:
     """Most queries ask for outputs that others have asked for."""
     constants: list[Literal] = []
-    rest = tuple([_numbered(one, constants) for one in map(_split, checks)])
-    computed = tuple([_numbered(one, constants) for one in map(_split, outputs)])
+    rest = _numbered(map(_split, checks), constants)
+    computed = _numbered(map(_split, outputs), constants)
     return Shaped(None, rest, tuple(constants)), computed
 
 
 def shift_back(expressions: Sequence[Expression], by: int) -> list[Expression]:
     """Expressions renumbered for rows that begin `by` columns later."""
-    return [shift_columns(e, lambda index: index - by) for e in expressions] if by else list(expressions)
+    return [_shifted_back(e, by) for e in expressions] if by else list(expressions)
+
+
+@lru_cache(maxsize=1 << 15)
+def _shifted_back(expression: Expression, by: int) -> Expression:
+    return shift_columns(expression, lambda index: index - by)
 
 
 class _Split(NamedTuple):
@@ -183,17 +187,18 @@ _in_order = attrgetter("order")
 @lru_cache(maxsize=1 << 15)
 def _split(expression: Expression) -> _Split:
     """The shape, the constants, and the texts by which conditions are ordered."""
-    shape, constants = split_shape(rewrite(expression, with_weights))
-    return _Split(intern_expression(shape), constants, (str(shape), str(constants)))
+    written, constants = split_shape(rewrite(expression, with_weights))
+    shape = intern_expression(written)  # it knows its text
+    return _Split(shape, constants, (str(shape), str(constants)))
 
 
-def _numbered(split: _Split, constants: list[Literal]) -> Expression:
-    """The shape with its parameters counted on from the constants so far."""
-    first = len(constants)
-    if not split.constants:
-        return split.shape
-    constants.extend(split.constants)
-    return _counted_on(split.shape, first) if first else split.shape
+def _numbered(split: Iterable[_Split], constants: list[Literal]) -> tuple[Expression, ...]:
+    """The shapes with their parameters counted on from the constants so far."""
+    shapes: list[Expression] = []
+    for shape, given, _ in split:
+        shapes.append(_counted_on(shape, len(constants)) if given and constants else shape)
+        constants += given
+    return tuple(shapes)
 
 
 @lru_cache(maxsize=1 << 14)

@@ -343,7 +343,7 @@ def tag_identity(node: int, constants: Sequence[Sequence[Literal]]) -> TagIdenti
 
 def _without_table(part: Any) -> Hashable:
     """What a part is like, whichever its table."""
-    like: Hashable = replace(part, table=NO_TABLE)
+    like: Hashable = part if part.table == NO_TABLE else replace(part, table=NO_TABLE)
     return like
 
 

@@ -11,7 +11,7 @@ from seine.algebra.expressions import Call, Expression, Literal
 from seine.algebra.types import BOOLEAN
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Atom:
     """An atomic predicate over a row, two-valued: NULL counts as not holding.
 
@@ -27,6 +27,15 @@ class Atom:
     op: str
     constant: Literal | None = None
     exact: bool = field(default=True, compare=False)
+
+    def __init__(
+        self, term: Expression, op: str, constant: Literal | None = None, exact: bool = True
+    ) -> None:
+        attributes = self.__dict__  # very many are made, and from now on they are frozen
+        attributes["term"] = term
+        attributes["op"] = op
+        attributes["constant"] = constant
+        attributes["exact"] = exact
 
     def __eq__(self, other: object) -> bool:
         if self is other:

@@ -35,6 +35,7 @@ from seine.optimizer.canonical.simplify import simplify
 __all__ = ["Canonical", "canonicalise", "clause_expression", "conjoin"]
 
 _MAX_COMPARED_PAIRWISE = 200  # of more clauses or atoms than this, none is dropped as implied by another
+_MERGED = ("eq", "ne", "lt", "le", "gt", "ge")  # what one-atom clauses of a term say is told by the fewest
 _IMPLIED_ACROSS_TERMS = (
     "like",
     "is_not_null",
@@ -65,14 +66,35 @@ def canonicalise(conjunct: Expression) -> Canonical:
     >>> [str(clause_expression(guard)) for guard in one.guards]
     ['le(#0, 9999-12-11)']
     """
-    columns = sorted(conjunct.columns)
-    if columns == [*range(len(columns))]:
-        form = _canonicalise_dense(conjunct)
+    form, columns = near_form(conjunct)
+    if _are_first(columns):
         return form._replace(clauses=tuple(map(_interned, form.clauses)))
-    near = {column: place for place, column in enumerate(columns)}
-    form = _canonicalise_dense(shift_columns(conjunct, near.__getitem__))
     clauses, guards = (_moved(part, columns) for part in (form.clauses, form.guards))
     return Canonical(tuple(map(_interned, clauses)), form.exact, guards)
+
+
+def near_form(conjunct: Expression) -> tuple[Canonical, tuple[int, ...]]:
+    """The canonical form with columns 0, 1, ... in place of those that the conjunct reads, and these.
+
+    Conjuncts that differ in the positions of their columns have one such form, so what does not depend on
+    positions is asked of it.
+    """
+    columns = tuple(sorted(conjunct.columns))
+    if _are_first(columns):
+        return _canonicalise_dense(conjunct), columns
+    near = {column: place for place, column in enumerate(columns)}
+    return _canonicalise_dense(shift_columns(conjunct, near.__getitem__)), columns
+
+
+def _are_first(columns: tuple[int, ...]) -> bool:
+    """Whether different columns in ascending order are 0, 1, ..."""
+    return not columns or columns[-1] == len(columns) - 1
+
+
+@lru_cache(maxsize=1 << 14)
+def far_term(term: Expression, columns: tuple[int, ...]) -> Expression:
+    """A term of `near_form` over the columns themselves; terms have no constants, so there are few."""
+    return shift_columns(term, columns.__getitem__)
 
 
 def _interned(clause: Clause) -> Clause:
@@ -85,18 +107,15 @@ def _interned_clause(clause: Clause, exact: tuple[bool, ...]) -> Clause:
     return clause
 
 
-def _moved(clauses: PredicateSet, columns: list[int]) -> PredicateSet:
+def _moved(clauses: PredicateSet, columns: tuple[int, ...]) -> PredicateSet:
     """The clauses with columns renumbered, sorted again."""
-    moved = [
-        tuple(
-            sorted(
-                (Atom(shift_columns(a.term, columns.__getitem__), a.op, a.constant, a.exact) for a in clause),
-                key=atom_key,
-            )
-        )
-        for clause in clauses
-    ]
-    return tuple(sorted(moved, key=clause_key))
+    moved = [_moved_clause(clause, columns) for clause in clauses]
+    return tuple(sorted(moved, key=clause_key)) if len(moved) > 1 else tuple(moved)
+
+
+def _moved_clause(clause: Clause, columns: tuple[int, ...]) -> Clause:
+    atoms = [Atom(far_term(a.term, columns), a.op, a.constant, a.exact) for a in clause]
+    return tuple(sorted(atoms, key=atom_key)) if len(atoms) > 1 else tuple(atoms)
 
 
 @lru_cache(maxsize=1 << 15)
@@ -118,8 +137,9 @@ def conjoin(sets: Iterable[PredicateSet]) -> PredicateSet:
 
 
 def _conjunction(clauses: list[Clause]) -> PredicateSet:
-    tidy = [c for clause in clauses if (c := _disjunction(clause)) is not None]
-    if any(not clause or clause == (NEVER,) for clause in tidy):
+    united = [clause if len(clause) == 1 else _disjunction(clause) for clause in clauses]
+    tidy = [clause for clause in united if clause is not None]
+    if any(not clause or (clause[0].op == "holds" and clause == (NEVER,)) for clause in tidy):
         return ((NEVER,),)
     if len(tidy) > 1:
         merged = _merged(tidy)
@@ -154,29 +174,44 @@ def _disjunction(clause: Clause) -> Clause | None:
 
 def _merged(clauses: list[Clause]) -> list[Clause] | None:
     """Merge the one-atom clauses of each term into the fewest equivalent ones; None for a contradiction."""
-    single: dict[Expression, list[Atom]] = {}
+    single: dict[Expression, list[Clause]] = {}
     rest: list[Clause] = []
     for clause in clauses:
         if len(clause) == 1 and extent(clause[0]) is not None:
-            single.setdefault(clause[0].term, []).append(clause[0])
+            single.setdefault(clause[0].term, []).append(clause)
         else:
             rest.append(clause)
-    for term, atoms in single.items():
-        joined = conjunction(term, atoms) if len(atoms) > 1 else atoms
+    for term, given in single.items():
+        if len(given) == 1:
+            rest.append(_paired(given[0]))
+            continue
+        joined = conjunction(term, [atom for (atom,) in given])
         if not joined:
             return None
-        rest.extend((paired(atom),) for atom in joined)
+        rest.extend(_paired((atom,)) for atom in joined)
     return rest
 
 
+def _paired(clause: Clause) -> Clause:
+    atom = paired(clause[0])
+    return clause if atom is clause[0] else (atom,)
+
+
 def _unabsorbed(clauses: list[Clause]) -> list[Clause]:
-    """The clauses that no other one implies."""
+    """The clauses that no other one implies; those that compare one term with a constant are merged."""
     if len(clauses) > _MAX_COMPARED_PAIRWISE:
         return list(dict.fromkeys(clauses))
-    kept: list[tuple[Clause, frozenset[int]]] = []
+    kept: list[tuple[Clause, frozenset[int], bool]] = []
     for clause in sorted(clauses, key=len):
-        columns = clause[0].term.columns.union(*[atom.term.columns for atom in clause[1:]])
-        if not any(columns & theirs and clause_implies(other, clause) for other, theirs in kept):
-            kept = [(o, theirs) for o, theirs in kept if not (columns & theirs and clause_implies(clause, o))]
-            kept.append((clause, columns))
-    return [clause for clause, _ in kept]
+        columns = clause[0].term.columns
+        if len(clause) > 1:
+            columns = columns.union(*[atom.term.columns for atom in clause[1:]])
+        merged = len(clause) == 1 and clause[0].op in _MERGED
+        near = [one for one in kept if not (merged and one[2]) and not columns.isdisjoint(one[1])]
+        if any(clause_implies(one[0], clause) for one in near):
+            continue
+        gone = [one for one in near if clause_implies(clause, one[0])]
+        if gone:
+            kept = [one for one in kept if one not in gone]
+        kept.append((clause, columns, merged))
+    return [clause for clause, _, _ in kept]

@@ -55,14 +55,36 @@ def fewest(conditions: PredicateSet, known: PredicateSet = ()) -> PredicateSet |
     kept = [*closed]
     for clause in closed:
         rest = (*(other for other in kept if other is not clause), *known)
+        if not contradictory:
+            rest = _about_same(rest, clause)
         if (contradictory or _may_follow(rest, clause)) and follows(rest, (clause,)):
             kept.remove(clause)
     return tuple(kept)
 
 
+def _about_same(conditions: PredicateSet, clause: Clause) -> PredicateSet:
+    """The conditions that read columns of a clause, or columns of others that do: what says nothing of these
+    has a part in contradictions alone.
+    """
+    columns = _columns(clause)
+    if not columns:
+        return conditions
+    reading = [(other, _columns(other)) for other in conditions]
+    while True:
+        more = columns.union(*[theirs for _, theirs in reading if not columns.isdisjoint(theirs)])
+        if len(more) == len(columns):
+            return tuple([other for other, theirs in reading if not columns.isdisjoint(theirs)])
+        columns = more
+
+
+def _columns(clause: Clause) -> frozenset[int]:
+    first = clause[0].term.columns
+    return first if len(clause) == 1 else first.union(*[atom.term.columns for atom in clause[1:]])
+
+
 def _may_follow(conditions: PredicateSet, clause: Clause) -> bool:
     """Whether conditions read all columns of an atom; what reads others follows from contradictions alone."""
-    read = {column for other in conditions for atom in other for column in atom.term.columns}
+    read = {column for other in conditions for column in _columns(other)}
     return any(read.issuperset(atom.term.columns) for atom in clause)
 
 

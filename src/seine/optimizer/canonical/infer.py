@@ -38,17 +38,14 @@ def infer(conditions: PredicateSet) -> PredicateSet:
     if (NEVER,) in inferred:
         return ((NEVER,),)
     inferred.extend(_through_equalities(conditions))
-    by_column: dict[int, list[Clause]] = {}
-    for clause in conditions:
-        for column in {c for atom in clause for c in columns_of(atom.term)}:
-            by_column.setdefault(column, []).append(clause)
-    fresh = [clause for clause in dict.fromkeys(inferred) if not _known(clause, by_column)]
-    return conjoin([tuple(fresh[:MAX_INFERRED_CLAUSES])])
+    fresh = [clause for clause in dict.fromkeys(inferred) if not _known(clause, conditions)]
+    return conjoin([tuple(fresh[:MAX_INFERRED_CLAUSES])]) if fresh else ()
 
 
-def _known(clause: Clause, by_column: dict[int, list[Clause]]) -> bool:
-    column = next(iter(columns_of(clause[0].term)))
-    return any(clause_implies(other, clause) for other in by_column.get(column, ()))
+def _known(clause: Clause, conditions: PredicateSet) -> bool:
+    (column,) = columns_of(clause[0].term)
+    about = [other for other in conditions if len(other) > 1 or column in other[0].term.columns]
+    return any(clause_implies(other, clause) for other in about)
 
 
 def _exact_bounds(conditions: PredicateSet) -> Iterator[Clause]:

@@ -6,7 +6,7 @@ a bound to the next step loses nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from math import lcm
 from typing import NamedTuple
@@ -20,6 +20,7 @@ from seine.optimizer.canonical.linear_forms import linear_form
 MAX_ROUNDS = 16  # of propagation; cyclic conditions could tighten bounds for ever
 
 Range = tuple[int | None, int | None]  # in steps of the variable's type; None is no bound
+_UNBOUNDED: Range = (None, None)
 
 
 class LinearCondition(NamedTuple):
@@ -42,39 +43,45 @@ def ranges(
 ) -> tuple[dict[Expression, Range], dict[Expression, Range]] | None:
     """The ranges of the variables by conditions of one variable, and by all; None for a contradiction."""
     known: dict[Expression, Range] = {}
+    changed: set[Expression] = set()
     for condition in conditions:
-        if len(condition.variables) == 1 and not _tighten(condition, known):
+        if len(condition.variables) == 1 and not _tighten(condition, known, changed):
             return None
     given = dict(known)
     rest = [condition for condition in conditions if len(condition.variables) > 1]
     for _ in range(min(MAX_ROUNDS, len(rest) + 1)):
-        before = dict(known)
-        if not all(_tighten(condition, known) for condition in rest):
-            return None
-        if before == known:
+        before, changed = changed, set()
+        for condition in rest:
+            variables = condition.variables
+            if before.isdisjoint(variables) and changed.isdisjoint(variables):
+                continue  # it says no more than it did before
+            if not _tighten(condition, known, changed):
+                return None
+        if not changed:
             break
     return given, known
 
 
-def _tighten(condition: LinearCondition, known: dict[Expression, Range]) -> bool:
+def _tighten(condition: LinearCondition, known: dict[Expression, Range], changed: set[Expression]) -> bool:
     """Tighten the range of each variable by those of the others; False if one becomes empty."""
-    if len(condition.variables) > 1 and sum(v not in known for v in condition.variables) > 1:
+    variables, coefficients, least, most = condition
+    ranges = [known.get(variable, _UNBOUNDED) for variable in variables]
+    if len(ranges) > 1 and ranges.count(_UNBOUNDED) > 1:
         return True  # no variable can be bounded if two of them are unbounded
-    summands = list(zip(condition.variables, condition.coefficients, strict=True))
-    ends = [_ends(c, known.get(v, (None, None))) for v, c in summands]
-    for at, (variable, coefficient) in enumerate(summands):
-        low = _rest(condition.low, [end[1] for i, end in enumerate(ends) if i != at])
-        high = _rest(condition.high, [end[0] for i, end in enumerate(ends) if i != at])
+    ends = [*map(_ends, coefficients, ranges)]
+    for at, (variable, coefficient, old) in enumerate(zip(variables, coefficients, ranges, strict=True)):
+        low = None if least is None else _rest(least, ends, at, 1)
+        high = None if most is None else _rest(most, ends, at, 0)
         if coefficient < 0:
             low, high, coefficient = _negative(high), _negative(low), -coefficient
-        old_low, old_high = known.get(variable, (None, None))
-        new_low = _larger(old_low, None if low is None else -(-low // coefficient))
-        new_high = _smaller(old_high, None if high is None else high // coefficient)
+        new_low = _larger(old[0], None if low is None else -(-low // coefficient))
+        new_high = _smaller(old[1], None if high is None else high // coefficient)
         if new_low is not None and new_high is not None and new_low > new_high:
             return False
-        if new_low != old_low or new_high != old_high:
+        if new_low != old[0] or new_high != old[1]:
             known[variable] = (new_low, new_high)
-            ends[at] = _ends(condition.coefficients[at], known[variable])
+            changed.add(variable)
+            ends[at] = _ends(coefficients[at], known[variable])
     return True
 
 
@@ -84,12 +91,14 @@ def _ends(coefficient: int, given: Range) -> Range:
     return None if low is None else coefficient * low, None if high is None else coefficient * high
 
 
-def _rest(bound: int | None, others: list[int | None]) -> int | None:
-    """The bound of one summand, given that of the sum and those of the others."""
-    for other in others:
-        if bound is None or other is None:
-            return None
-        bound -= other
+def _rest(bound: int, ends: Sequence[Range], at: int, side: int) -> int | None:
+    """The bound of one summand, given that of the sum and the ends of the others."""
+    for place, other in enumerate(ends):
+        if place != at:
+            end = other[side]
+            if end is None:
+                return None
+            bound -= end
     return bound
 
 

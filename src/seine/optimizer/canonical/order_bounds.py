@@ -42,6 +42,8 @@ def limits(conditions: PredicateSet) -> tuple[dict[Column, Limits], dict[Column,
     """The limits of the columns by comparisons with constants, and by all comparisons."""
     atoms = [clause[0] for clause in conditions if len(clause) == 1]
     comparisons = [pair for atom in atoms for pair in _of_atom(atom)]
+    if not comparisons:
+        return {}, {}
     constant = [c for c in comparisons if isinstance(c.lesser, Literal) or isinstance(c.greater, Literal)]
     known: dict[Column, Limits] = {}
     for comparison in constant:

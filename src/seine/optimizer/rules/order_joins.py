@@ -44,12 +44,12 @@ def choose_order(block: Block) -> list[int]:
     streams = [any(isinstance(part, Scan) for part in walk(item)) for item in block.items]
     order = [streams.index(True) if any(streams) else 0]
     waiting = [number for number in range(len(block.items)) if number not in order]
-    while waiting:
+    while len(waiting) > 1:
         joined = frozenset(order)
         ranks = [(_rank(block, joined, number, streams[number]), number) for number in waiting]
         order.append(min(ranks)[1])
         waiting.remove(order[-1])
-    return order
+    return order + waiting
 
 
 def _rank(block: Block, joined: frozenset[int], number: int, stream: bool) -> int:

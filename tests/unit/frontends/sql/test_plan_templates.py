@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
+
+import pytest
 
 from seine.algebra.plan import Plan
 from seine.errors import ScriptError
+from seine.frontends.sql import plan_templates
 from seine.frontends.sql.condition_templates import ConditionTemplates
 from seine.frontends.sql.context import Table
 from seine.frontends.sql.parse_select import parse_select
@@ -217,3 +221,50 @@ def test_names_of_tables_are_no_part_of_the_shape_of_a_condition() -> None:
     given = ("a.x > b.y * 2", "b.x > a.y * 3", "r1.x > r10.y * 4", "r1.x > r1.y * 5", "date.x > b.y * 6")
     trees = [condition.tree.sql() for one in given if (condition := templates.condition(one)) is not None]
     assert trees == list(given)
+
+
+ALIASES = (("a", "b"), ("b", "a"), ("t0", "t1"), ("t1", "t0"), ("x", "X"), ("c", "k"), ("s", "t"))
+JOINED = (
+    "{0}.a = {1}.a",
+    "{0} . b > 5",
+    "{1}.c = '{0}.c, {1}.c'",
+    "{0}.c = 'it''s {1}.c' AND {1}.b <= {0}.b + 2",
+    "{0}.d < {1}.d + INTERVAL '3' DAY",
+    "{0}.k AND NOT {1}.k",
+    '"{0}".a = 1',
+    "`{0}`.a = {1}.b",
+    "{0}.w.start > 5",
+    "w.start > 5",
+    "nope.a > 5",
+    "{0}.nope > 5",
+    "{0}.a > 1.5 AND {1}.b * .5 < 1.",
+    "{2}.a = 3",
+    "a = 3",
+)
+
+
+def test_conditions_that_differ_in_aliases_are_bound_each_in_its_scope() -> None:
+    tables = dict(parse(TABLES).declarations.tables)
+    texts = [
+        f"SELECT {one}.a AS first, {two}.c AS second FROM s {one}, s {two} WHERE "
+        + condition.format(one, two, one.upper())
+        for one, two in ALIASES
+        for condition in JOINED
+    ]
+    rng = Random(5)
+    rng.shuffle(texts)
+    assert _agree(texts * 2, tables) > len(texts)
+
+
+def test_a_condition_is_bound_once_for_all_aliases(monkeypatch: pytest.MonkeyPatch) -> None:
+    tables, bound = dict(parse(TABLES).declarations.tables), []
+
+    def counted(text: str, *rest: Any) -> Any:
+        bound.append(text)
+        return bind_condition(text, *rest)
+
+    bind_condition = plan_templates._bind_condition
+    monkeypatch.setattr(plan_templates, "_bind_condition", counted)
+    texts = [f"SELECT {x}.a FROM s {x}, s {y} WHERE {x}.a = {y}.b" for x, y in (("a", "b"), ("x", "y"))]
+    assert _agree(texts * 2, tables) == 2
+    assert bound == ["t0.a = t1.b"]
