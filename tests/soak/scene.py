@@ -117,7 +117,7 @@ class Scene:
     def birth(self, kinds: Sequence[QueryKind]) -> Iterator[None]:
         """Within this queries begin; a topic that they read is silent, since its arrivals are not counted.
 
-        It stays so until the entries that were cut before are done: these read what comes to a topic later, too.
+        It stays so until the entries that were cut before are done: these read what comes later, too.
         """
         topics = {feed.name for kind in kinds for feed in kind.streams if isinstance(feed, TopicFeed)}
         with self._turn:
