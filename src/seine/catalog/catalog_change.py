@@ -22,7 +22,7 @@ from seine.catalog.storage.stored_node import StoredNode
 from seine.catalog.storage.stored_query import QueryPosition, StoredQuery
 from seine.catalog.storage.stored_sink import StoredSink
 from seine.catalog.storage.stored_text import name_key, shown, storable
-from seine.catalog.storage.table_rows import ids_by_key, insert_row, insert_rows, refusing
+from seine.catalog.storage.table_rows import ids_by_name, insert_row, insert_rows, refusing
 from seine.errors import SeineError
 from seine.typed_json import write_json
 
@@ -55,7 +55,7 @@ class CatalogChange(CatalogView):
 
     def add_columns(self, before: StreamDef, after: StreamDef) -> None:
         """Record the columns that a stream has behind those that it had before."""
-        key = ids_by_key(self._connection, t.input_, [after.name])[name_key(after.name)]
+        key = ids_by_name(self._connection, t.input_, [after.name])[after.name]
         self._add_fields(key, after.declared, len(before.declared))
 
     def add_relation(self, relation: RelationDef) -> None:
@@ -88,7 +88,7 @@ class CatalogChange(CatalogView):
     def add_sink(self, sink: StoredSink) -> None:
         """Record a sink; refused if its name is taken."""
         one = sink.definition
-        queries = ids_by_key(self._connection, t.query, one.queries)
+        queries = ids_by_name(self._connection, t.query, one.queries)
         with refusing(self._connection, _taken("sink", one.name), _OTHER_NAME):
             key = insert_row(
                 self._connection,
@@ -102,7 +102,7 @@ class CatalogChange(CatalogView):
                 options=json.dumps(one.options),
             )
         places = [
-            {"sink_id": key, "place": place, "query_id": queries[name_key(name)]}
+            {"sink_id": key, "place": place, "query_id": queries[name]}
             for place, name in enumerate(one.queries)
         ]
         insert_rows(self._connection, t.sink_query, places)
@@ -195,8 +195,8 @@ class CatalogChange(CatalogView):
         insert_row(self._connection, t.setting, name=name, value=json.dumps(value))
 
     def _ends(self, edge: JoinEdge) -> tuple[tuple[int, int], tuple[int, int]]:
-        ids = ids_by_key(self._connection, t.input_, [edge.left, edge.right])
-        return (ids[name_key(edge.left)], edge.left_column), (ids[name_key(edge.right)], edge.right_column)
+        ids = ids_by_name(self._connection, t.input_, [edge.left, edge.right])
+        return (ids[edge.left], edge.left_column), (ids[edge.right], edge.right_column)
 
     def _add_input(self, name: str, kind: str, fields: Sequence[Field], source: Source | None) -> int:
         key: int = insert_row(
@@ -242,18 +242,16 @@ class CatalogChange(CatalogView):
         insert_rows(self._connection, t.scheme_column, places)
 
     def _add_queries(self, queries: Sequence[StoredQuery]) -> None:
-        inputs = ids_by_key(self._connection, t.input_, (name for query in queries for name in query.inputs))
+        inputs = ids_by_name(self._connection, t.input_, (name for query in queries for name in query.inputs))
         insert_rows(self._connection, t.query, [_query_row(query) for query in queries])
-        ids = ids_by_key(self._connection, t.query, (query.name for query in queries))
+        ids = ids_by_name(self._connection, t.query, (query.name for query in queries))
         reads = [
-            {"query_id": ids[name_key(query.name)], "input_id": inputs[key]}
+            {"query_id": ids[query.name], "input_id": input_id}
             for query in queries
-            for key in dict.fromkeys(map(name_key, query.inputs))
+            for input_id in dict.fromkeys(inputs[name] for name in query.inputs)
         ]
         insert_rows(self._connection, t.query_input, reads)
-        owners = [
-            {"query_id": ids[name_key(query.name)], "owner": query.owner} for query in queries if query.owner
-        ]
+        owners = [{"query_id": ids[query.name], "owner": query.owner} for query in queries if query.owner]
         insert_rows(self._connection, t.query_owner, owners)
 
     def _drop_input(self, name: str, kind: str) -> None:

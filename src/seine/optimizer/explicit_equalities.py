@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from seine.algebra.expressions import Call, Column, Expression
+from seine.algebra.expressions import Call, Column, Expression, Literal
 from seine.algebra.types import BOOLEAN
 from seine.optimizer.canonical.atoms import Clause, PredicateSet, clause_expression
 from seine.optimizer.canonical.canonicalise import canonicalise, conjoin, near_form
@@ -37,7 +37,8 @@ def explicit_equalities(conditions: Sequence[Expression]) -> Conditions:
     for part in parts:
         if len(part.columns) == 2 and equal_columns(part) is None:
             pairs.setdefault(frozenset(part.columns), []).append(part)
-    met = {part: plain for pair in pairs.values() if len(pair) > 1 for part, plain in _met(tuple(pair))}
+    several = [tuple(pair) for pair in pairs.values() if len(pair) > 1 and not _are_apart(pair)]
+    met = {part: plain for pair in several for part, plain in _met(pair)}
     stated_parts = [plain for part in parts for plain in met.get(part, (part,))]
     return tuple(dict.fromkeys(stated_parts))
 
@@ -72,21 +73,36 @@ def _met(pair: Conditions) -> list[tuple[Expression, Conditions]]:
     """For conditions on the same two columns what the first and the others become; none if no equality
     follows from them.
     """
-    near = [near_form(condition)[0] for condition in pair]  # over the same two columns
-    if _are_apart([clause for form in near for clause in form.clauses]):
-        return []
     forms = [canonicalise(condition) for condition in pair]
     clauses = conjoin(form.clauses for form in forms)
     plain = _with_equalities(_equal_halves(clauses), conjoin(form.guards for form in forms))
     return [(part, () if place else plain) for place, part in enumerate(pair)] if plain else []
 
 
-def _are_apart(clauses: Sequence[Clause]) -> bool:
-    """Whether clauses are bounds of terms, and none is bounded by the same constant from either side."""
-    bounds = [clause[0] for clause in clauses if len(clause) == 1 and clause[0].op in ("le", "ge")]
-    lowest = {(atom.term, atom.constant) for atom in bounds if atom.op == "ge"}
-    highest = {(atom.term, atom.constant) for atom in bounds if atom.op == "le"}
-    return len(bounds) == len(clauses) and not lowest & highest
+def _are_apart(conditions: Sequence[Expression]) -> bool:
+    """Whether conditions on the same columns say nothing but bounds of terms, none bounded by the same
+    constant from either side.
+    """
+    bounds = [*map(_bounds, conditions)]
+    lowest = [least for bound in bounds if bound is not None for least in bound[0]]
+    highest = {most for bound in bounds if bound is not None for most in bound[1]}
+    return None not in bounds and highest.isdisjoint(lowest)
+
+
+Bounds = tuple[tuple[Expression, Literal | None], ...]  # terms, and what they are compared with
+
+
+@lru_cache(maxsize=1 << 14)
+def _bounds(condition: Expression) -> tuple[Bounds, Bounds] | None:
+    """The bounds from below and from above that a condition says of terms over its columns, whichever these
+    are; None if it says anything else.
+    """
+    form, _ = near_form(condition)
+    atoms = [clause[0] for clause in form.clauses if len(clause) == 1 and clause[0].op in ("le", "ge")]
+    if len(atoms) < len(form.clauses):
+        return None
+    lowest = tuple([(atom.term, atom.constant) for atom in atoms if atom.op == "ge"])
+    return lowest, tuple([(atom.term, atom.constant) for atom in atoms if atom.op == "le"])
 
 
 def _with_equalities(clauses: PredicateSet, guards: PredicateSet) -> Conditions:

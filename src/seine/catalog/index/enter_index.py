@@ -29,8 +29,7 @@ from seine.catalog.index.ordered_keys import constant_text, point, term_text
 from seine.catalog.index.placement import Placement, Topology
 from seine.catalog.index.writer_lock import lock_writers
 from seine.catalog.storage import catalog_tables as catalog
-from seine.catalog.storage.stored_text import name_key
-from seine.catalog.storage.table_rows import ids_by_key
+from seine.catalog.storage.table_rows import ids_by_name
 from seine.optimizer.canonical.atoms import Atom, Clause
 
 _MOST_PLACEMENTS = 4_000  # whose rows are in memory at a time
@@ -49,11 +48,11 @@ _PARENTS_FIRST = (
 def enter_index(connection: Connection, placements: Sequence[Placement]) -> None:
     """Insert the placements of registered queries; rows that exist already stay as they are."""
     lock_writers(connection)
-    queries = ids_by_key(connection, catalog.query, {placement.query for placement in placements})
+    queries = ids_by_name(connection, catalog.query, {placement.query for placement in placements})
     rows = _IndexRows()
     for start in range(0, len(placements), _MOST_PLACEMENTS):
         for placement in placements[start : start + _MOST_PLACEMENTS]:
-            rows.add_placement(placement, queries[name_key(placement.query)])
+            rows.add_placement(placement, queries[placement.query])
         for table in _PARENTS_FIRST:
             new = rows.take(table)
             if new:

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, delete, func, select
 from seine.catalog.storage import catalog_tables as t
 from seine.catalog.storage.stored_node import StoredNode
 from seine.catalog.storage.stored_text import name_key, signature, storable
-from seine.catalog.storage.table_rows import ids_by_key, insert_row, insert_rows, portions
+from seine.catalog.storage.table_rows import ids_by_name, insert_row, insert_rows, portions
 
 
 def save_version(
@@ -95,15 +95,11 @@ def save_uses(connection: Connection, uses: Mapping[str, Iterable[int]]) -> None
         queries = select(t.query.c.id).where(t.query.c.key.in_(portion))
         connection.execute(delete(t.node_user).where(t.node_user.c.query_id.in_(queries)))
     used = {name: [*dict.fromkeys(nodes)] for name, nodes in uses.items()}
-    ids = ids_by_key(connection, t.query, (name for name, nodes in used.items() if nodes))
+    ids = ids_by_name(connection, t.query, (name for name, nodes in used.items() if nodes))
     insert_rows(
         connection,
         t.node_user,
-        [
-            {"node_id": node, "query_id": ids[name_key(name)]}
-            for name, nodes in used.items()
-            for node in nodes
-        ],
+        [{"node_id": node, "query_id": ids[name]} for name, nodes in used.items() for node in nodes],
     )
 
 
@@ -136,7 +132,5 @@ def _set_users(
     for portion in portions(sorted(removed_nodes | set(users))):
         connection.execute(delete(t.node_user).where(t.node_user.c.node_id.in_(portion)))
     named = [(node, name) for node, names in users.items() for name in dict.fromkeys(names)]
-    ids = ids_by_key(connection, t.query, (name for _, name in named))
-    insert_rows(
-        connection, t.node_user, [{"node_id": node, "query_id": ids[name_key(name)]} for node, name in named]
-    )
+    ids = ids_by_name(connection, t.query, (name for _, name in named))
+    insert_rows(connection, t.node_user, [{"node_id": node, "query_id": ids[name]} for node, name in named])

@@ -43,18 +43,18 @@ def insert_rows(connection: Connection, table: Table, rows: list[dict[str, Any]]
         connection.execute(insert(table), rows)
 
 
-def ids_by_key(connection: Connection, table: Table, names: Iterable[str]) -> dict[str, int]:
-    """Row ids of queries or inputs by `name_key`; an unknown name raises an error."""
-    wanted = {name_key(name): name for name in names}
+def ids_by_name(connection: Connection, table: Table, names: Iterable[str]) -> dict[str, int]:
+    """Row ids of queries or inputs by these names, in whatever case; an unknown one raises an error."""
+    keys = {name: name_key(name) for name in dict.fromkeys(names)}
     ids: dict[str, int] = {}
-    for portion in portions(list(wanted)):
+    for portion in portions([*dict.fromkeys(keys.values())]):
         statement = select(table.c.key, table.c.id).where(table.c.key.in_(portion))
         ids.update({row.key: row.id for row in connection.execute(statement)})
-    for key, name in wanted.items():
+    for name, key in keys.items():
         if key not in ids:
             what = "query" if table is t.query else "stream or relation"
             raise SeineError(f"there is no {what} named {shown(name)}")
-    return ids
+    return {name: ids[key] for name, key in keys.items()}
 
 
 def portions(items: Sequence[Any]) -> Iterator[Sequence[Any]]:

@@ -67,7 +67,7 @@ class LinearForm(NamedTuple):
         return all(quotient(part, unit).denominator == 1 for part in (self.constant, *parts))
 
 
-@lru_cache(maxsize=1 << 12)
+@lru_cache(maxsize=1 << 14)
 def linear_form(expression: Expression) -> LinearForm | None:
     """The linear form of a simplified expression; None if its values are not exact numbers.
 
