@@ -21,6 +21,7 @@ class RangeQueries:
 
     def query(self) -> str:
         forms = [self._outer, self._outer, self._exists, self._half, self._of_two, self._against_two]
+        forms += [self._groups, self._groups, self._groups_of_some, self._chain, self._chain]
         return self.rng.choice(forms)()
 
     def range_of(self, left: str = "a", right: str = "b") -> str:
@@ -75,3 +76,30 @@ class RangeQueries:
         """Tuples that may be partners of pairs."""
         pairs = f"SELECT 1 FROM b, c WHERE {self._on('a', 'b')} AND b.k = c.k AND {self.range_of('b', 'c')}"
         return f"SELECT a.x, a.ts FROM a WHERE NOT EXISTS ({pairs})"
+
+    def _groups(self) -> str:
+        """Groups of pairs, or of tuples that may have no partner, by all that bounds the range."""
+        keys = self.rng.choice(["a.k, a.x, a.until, a.ts", "a.ts, a.until, a.x"])
+        calls = self.rng.choice(
+            ["COUNT(*) AS n, MAX(b.y) AS m", "COUNT(b.y) AS n", "SUM(b.y) AS s, MIN(b.ts) AS t"]
+        )
+        joined = f"a {self.rng.choice(['LEFT JOIN', 'JOIN'])} b ON {self._on()}"
+        having = self.rng.choice(["", "", " HAVING COUNT(*) > 1"])
+        return f"SELECT {keys}, {calls} FROM {joined}{self._where()} GROUP BY {keys}{having}"
+
+    def _groups_of_some(self) -> str:
+        """Groups of tuples that have a partner, or have none."""
+        word = self.rng.choice(["EXISTS", "NOT EXISTS"])
+        inner = f"SELECT 1 FROM b WHERE {self._on()}"
+        keys = "a.ts, a.until, a.x"
+        return f"SELECT {keys}, COUNT(*) AS n FROM a WHERE {word} ({inner}) GROUP BY {keys}"
+
+    def _chain(self) -> str:
+        """An outer join above an outer join, or an inner one above it."""
+        second = self.rng.choice(["LEFT JOIN", "LEFT JOIN", "FULL JOIN", "JOIN"])
+        first = self.rng.choice(["LEFT JOIN", "LEFT JOIN", "FULL JOIN"])
+        met = self.rng.choice(["a", "b"])
+        joined = (
+            f"a {first} b ON {self._on('a', 'b')} {second} c ON {met}.k = c.k AND {self.range_of(met, 'c')}"
+        )
+        return f"SELECT a.x, b.y, c.y AS z FROM {joined}"

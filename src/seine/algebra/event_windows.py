@@ -28,6 +28,7 @@ PAIRS = (WINDOW, SESSION_WINDOW)
 _PARTITIONED = Literal(True, BOOLEAN)  # stands before the keys of sessions where they are named
 SESSION, SESSION_START, SESSION_END = "session", "session_start", "session_end"
 UNTIL = "until"  # until(time): the end of a row that a fan makes, if it is earlier than that of its input
+CLOSING = "closing_time"  # closing_time(time): as a key of groups, the instant after which none changes
 PANE = "pane"  # pane(time, span): the last instant of the span of that length that has the time
 
 
@@ -124,6 +125,11 @@ def needs_groups(expression: Expression) -> bool:
     """Whether a part of an expression is of a hopping window or a session: it has no one value for a row."""
     parts = list(walk(expression))
     return any(window.is_hopping for window in windows_of(parts)) or any(map(session_of, parts))
+
+
+def is_closing(expression: Expression) -> bool:
+    """Whether a key of groups is the time after which none of its rows begins or ends."""
+    return isinstance(expression, Call) and expression.name == CLOSING
 
 
 def pane_of(time: Expression, span: int) -> Call:

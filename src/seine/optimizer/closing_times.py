@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from seine.algebra.event_windows import window_of
 from seine.algebra.expressions import Column, Expression, Literal
 from seine.algebra.functions import resolve_call
 from seine.algebra.plan import (
@@ -56,6 +57,8 @@ Sums = tuple[TimeSum, ...]  # the greatest of these, those that are NULL left ou
 def with_closing_times(plan: Plan) -> Plan:
     """The plan in which semi and anti joins of lasting tuples have closing times, where conditions give them.
 
+    Groups of joined tuples have theirs by `closing_groups.py`.
+
     before: Anti(a, Project(Join(a, b, b.ts <= a.ts + 10), a.*))
     after:  Project(Anti(Project(a, a.*, a.ts + 10), Project(Join(..), a.*, a.ts + 10), closes=..), a.*)
     """
@@ -74,7 +77,7 @@ def _closing(plan: Plan) -> Plan:
         case (TimeSum(((column, 1),), 0),):  # a time of the left row, which is never NULL
             return replace(plan, reads=tuple(sorted({*plan.reads, column})), closes=column)
     width, names = len(plan.schema), tuple(field.name for field in plan.schema)
-    until = _greatest(sums, [field.type for field in plan.schema])
+    until = greatest_sum(sums, [field.type for field in plan.schema])
     if until is None:
         return plan
     left, right = (_widened(side, until) for side in plan.inputs)
@@ -105,7 +108,7 @@ def closing_times(plan: Plan) -> Sums | None:
         case UnionAll() | SetOperation() if isinstance(plan, UnionAll) or plan.kind.is_of_pairs:
             return _latest(map(closing_times, plan.inputs))
         case Select() | Project() | Join():
-            return _of_block(block_of(plan, largest=None))
+            return _sums_of_block(block_of(plan, largest=None))
     return None
 
 
@@ -120,8 +123,20 @@ def _latest(parts: Iterable[Sums | None]) -> Sums | None:
     return tuple(TimeSum(terms, constant) for terms, constant in constants.items())
 
 
-def _of_block(block: Block) -> Sums | None:
-    """The closing times of all items of a block, over its outputs."""
+def _sums_of_block(block: Block) -> Sums | None:
+    """The closing times of all items of a block, over its outputs.
+
+    Conditions beneath a union, or a semi or anti join, may bound columns that are no outputs.
+    """
+    sums, item = _sums_of_items(block), block.items[0]
+    is_made_of_rows = isinstance(item, UnionAll) or (isinstance(item, SetOperation) and item.kind.is_of_pairs)
+    if sums is not None or len(block.items) > 1 or not is_made_of_rows:
+        return sums
+    names = tuple(f"c{i}" for i in range(len(block.outputs)))
+    return _latest(closing_times(Project(side, block.outputs, names)) for side in item.inputs)
+
+
+def _sums_of_items(block: Block) -> Sums | None:
     bounds = _Bounds(block)
     sums: list[Sums | None] = []
     for item, first in zip(block.items, block.offsets, strict=False):
@@ -141,6 +156,10 @@ class _Bounds:
             if isinstance(output, Column):
                 self._exact.setdefault(output.index, place)
         self._upper: dict[int, TimeSum] = {}
+        for place, output in enumerate(block.outputs):
+            window = window_of(output)
+            if window is not None and output == window.end and isinstance(window.time, Column):
+                self._upper.setdefault(window.time.index, TimeSum(((place, 1),), -1))
         bounds = [bound for condition in block.conditions for bound in implied_bounds(condition)]
         while self._learn(bounds):
             pass
@@ -191,7 +210,7 @@ class _Bounds:
         return all(type_ in (INT, BIGINT) for type_ in types)
 
 
-def _greatest(sums: Sums, types: Sequence[Type]) -> Expression | None:
+def greatest_sum(sums: Sums, types: Sequence[Type]) -> Expression | None:
     """The greatest of sums; None if they are of different kinds of time."""
     values = [_value(one, types) for one in sums]
     if len({value.type for value in values}) != 1:

@@ -13,7 +13,7 @@ from seine.algebra.plan import Plan, Scan
 from seine.algebra.plan_text import interval_text
 from seine.algebra.search_plan import Search
 from seine.errors import printable
-from seine.optimizer.closing_times import with_closing_times
+from seine.optimizer.closing_groups import with_all_closing_times
 from seine.safety.graph.chains import punctuated
 from seine.safety.graph.punctuation_graph import CLOCK, Closer, Graph
 from seine.safety.graph.transformed import transformed
@@ -38,7 +38,7 @@ def story(plan: Plan) -> list[str]:
     if isinstance(plan, DocumentQuery):
         states = list(document_states(plan))
     else:
-        plan = with_closing_times(plan)
+        plan = with_all_closing_times(plan)
         states = [*states_of(plan, sources), *result_state(plan, sources)]
     return list(dict.fromkeys(f"{state.what}: {state.why()}" for state in states))
 

@@ -12,7 +12,7 @@ _A_CLOCK = "now"
 _CLOCKS = ("proctime", "getdate", "sysdate", "systimestamp", "clock_timestamp")  # of other dialects
 # functions of other dialects, and of Spark over types that there are not, with what has their meaning
 _MEANINGS = {
-    "split_index": "split_part(text, ',', n), whose n counts from 1",
+    "splitpart": "split_part(text, ',', n), whose n counts from 1",
     "json_tuple": "get_json_object(text, '$.a') gives one value",
     "json_value": "get_json_object(text, '$.a.b')",
     "json_query": "get_json_object(text, '$.a.b')",
@@ -30,7 +30,9 @@ _MEANINGS = {
     "array_insert": "array_append(array, text), array_prepend(array, text)",
     "counter_diff": "x - LAG(x) OVER (PARTITION BY ... ORDER BY ts)",
     "ntile": "PERCENTILE(x, 0.25) and comparisons with it",
-    "date_bin": "window.start, of GROUP BY window(ts, '10 minutes'), or date_trunc('HOUR', ts)",
+    "date_bin": "time_bucket(INTERVAL '10' MINUTE, ts, TIMESTAMP '2024-01-01 00:00:00'), or window.start",
+    "mz_now": "FROM bid WINDOW INTERVAL '10' MINUTE: a tuple is alive for so long after its own time",
+    "regexp_match": "regexp_extract(text, pattern, n), whose n is the number of a group",
     **dict.fromkeys(("tumble_start", "tumble"), "window.start, of GROUP BY window(ts, '10 seconds')"),
     "tumble_end": "window.end, of GROUP BY window(ts, '10 seconds')",
     **dict.fromkeys(("hop_start", "hop"), "window.start, of GROUP BY window(ts, '10 seconds', '2 seconds')"),
@@ -57,14 +59,19 @@ _MEANINGS = {
 def unknown_function(name: str, known: Sequence[str]) -> TypeMismatch:
     """The refusal of a name that is no function.
 
-    >>> refusal = unknown_function("split_index", ["split_part"])
+    >>> refusal = unknown_function("strpos", ["instr"])
     >>> refusal.message, refusal.hint
-    ("there is no function 'split_index'", "split_part(text, ',', n), whose n counts from 1")
+    ("there is no function 'strpos'", 'instr(text, part)')
     """
     group = left_out(_A_CLOCK if name in _CLOCKS else name)
     if group is not None:
         return TypeMismatch(f"{name} is refused: {group.reason}", hint=_MEANINGS.get(name) or group.hint)
     return TypeMismatch(f"there is no function '{name}'", hint=_MEANINGS.get(name) or _closest(name, known))
+
+
+def is_clock(name: str) -> bool:
+    """Whether a function of another dialect tells the time of day."""
+    return name.lower() in _CLOCKS
 
 
 def clock_refusal(name: str) -> TypeMismatch:

@@ -55,5 +55,5 @@ KERNELS: dict[str, Kernel] = {
     "window": _pair,
     "session_window": _pair,
     "pane": _pane,
-    "until": lambda call, args: as_array(args[0], row_count(args)),
+    **dict.fromkeys(("until", "closing_time"), lambda call, args: as_array(args[0], row_count(args))),
 }

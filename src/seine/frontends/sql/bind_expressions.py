@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
+from seine.algebra.event_windows import PAIRS
 from seine.algebra.expressions import Column, Expression, Literal
 from seine.algebra.functions import (
     TypeMismatch,
@@ -21,10 +22,11 @@ from seine.algebra.functions.left_out import left_out
 from seine.algebra.functions.window_functions import WINDOW_FUNCTIONS
 from seine.algebra.plan import AggregateCall
 from seine.algebra.types import BOOLEAN, NULL, TEXTS
+from seine.frontends.sql.array_items import array_item, is_split, split_index
 from seine.frontends.sql.composed_aggregates import composed_aggregate
 from seine.frontends.sql.context import Context
 from seine.frontends.sql.grouping_sets import GROUPING, GROUPING_ID, grouping_call
-from seine.frontends.sql.json_calls import is_call, json_field, to_json
+from seine.frontends.sql.json_calls import is_call, json_field, to_json, value_at_path
 from seine.frontends.sql.literals import constant_cast, interval, number
 from seine.frontends.sql.ordered_values import ordered_call, ordered_result
 from seine.frontends.sql.over_calls import OverCalls
@@ -133,13 +135,15 @@ class ExpressionBinder:
         """The bound call of a function or an aggregate."""
         if is_aggregate(node.name):
             return self._aggregate(node, None)
-        if is_call(node, "element_at", "try_element_at") and _is_split(node.expressions[0]):
+        if is_call(node, "element_at", "try_element_at") and is_split(node.expressions[0]):
             parts = [*node.expressions[0].expressions, *node.expressions[1:]]
             return resolve_call("split_item", [self.bind(part) for part in parts])
         if is_call(node, "to_json"):
             return to_json(node, self.bind, self.context)
         if is_call(node, "from_json"):
             return json_field(node, self.bind, self.context)
+        if is_call(node, "split_index"):
+            return split_index(node, self.bind, self.context)
         name, args = node.name.lower(), self._arguments(node)
         if name in WINDOW_FUNCTIONS:
             return WINDOW_FUNCTIONS[name](args)
@@ -240,27 +244,11 @@ def _arguments_of(node: exp.Anonymous) -> tuple[list[exp.Expr], bool]:
     return nodes, False
 
 
-def _is_split(node: exp.Expr) -> bool:
-    return isinstance(node, exp.Anonymous) and node.name.lower() == "split" and len(node.expressions) == 2
-
-
-def _item(binder: ExpressionBinder, node: exp.Expr) -> Expression:
-    """An item of an array, such as split(text, pattern)[i], which counts from 0; NULL for a negative i."""
-    if len(node.expressions) != 1:
-        raise binder.context.error(node, "[...] takes one place", "split(text, ',')[0]")
-    index = binder.bind(node.expressions[0])
-    if not _is_split(node.this):
-        array = binder.bind(node.this)
-        if array.type != TEXTS:
-            hint = "split(text, ',')[0], or get_json_object(text, '$[0]')"
-            raise binder.context.error(node, f"[...] takes an item of an array, not of {array.type}", hint)
-        return resolve_call("get", [array, index])
-    position = resolve_call("add", [index, literal(1)])
-    if isinstance(index, Literal) and isinstance(index.value, int):
-        position = literal(index.value + 1 if index.value >= 0 else 0)
-    else:
-        position = resolve_call("case", [resolve_call("ge", [index, literal(0)]), position])
-    return resolve_call("split_item", [*(binder.bind(part) for part in node.this.expressions), position])
+def _field(binder: ExpressionBinder, node: exp.Expr) -> Expression:
+    """window(ts, 10).start, or a field of from_json(...)."""
+    window = binder.bind(node.this) if is_call(node.this, *PAIRS) else None
+    part = None if window is None else part_of(window, node.expression.name.lower())
+    return part or json_field(node, binder.bind, binder.context)
 
 
 def _refusal(node: exp.Expr) -> tuple[str, str]:
@@ -276,7 +264,7 @@ def _refusal(node: exp.Expr) -> tuple[str, str]:
     if isinstance(node, exp.Func):
         return f"{node.key} is not supported", "results depend on event times alone, and types are scalar"
     if isinstance(node, exp.Any | exp.All):
-        hint = "compare with (SELECT MAX(x) ...) or MIN, which is NULL where there are no rows"
+        hint = "write x > ALL, x >= ANY and so on, x = ANY, x <> ALL, with a sub-query of one column"
         return f"{node.key.upper()} of a sub-query is not supported here", hint
     return f"this expression ({node.key}) is not supported", "docs/language.md#select lists what is"
 
@@ -431,8 +419,10 @@ _HANDLERS: dict[type, Handler] = {
     exp.Interval: lambda binder, node: interval(node, binder.context),  # type: ignore[arg-type]
     exp.Neg: _negate,
     exp.Not: lambda binder, node: resolve_call("not", [binder.condition(node.this, "NOT")]),
-    exp.Bracket: _item,
-    exp.Dot: lambda binder, node: json_field(node, binder.bind, binder.context),
+    exp.Bracket: lambda binder, node: array_item(node, binder.bind, binder.context),
+    exp.Dot: _field,
+    exp.JSONExtract: lambda binder, node: value_at_path(node, binder.bind, binder.context),
+    exp.JSONExtractScalar: lambda binder, node: value_at_path(node, binder.bind, binder.context),
     exp.BitwiseNot: lambda binder, node: resolve_call("bitwise_not", [binder.bind(node.this)]),
     exp.And: _logic("and"),
     exp.Or: _logic("or"),

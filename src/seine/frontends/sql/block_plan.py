@@ -44,6 +44,9 @@ def block_plan(block: FromBlock, node: exp.Expr, context: Context) -> Plan:
 
 def joined_plan(block: FromBlock, node: exp.Expr, context: Context) -> Plan:
     """The joins and the selection of a block, which may be of relations alone."""
+    if not block.items:
+        hint = "join it by a comma or CROSS JOIN"
+        raise context.error(node, "a row without FROM is no side of an outer join", hint)
     joined: Plan = reduce(Join, block.items)
     conditions = [*block.conjuncts, *validity(block, node, context)]
     predicate = conjunction([part for condition in conditions for part in conjuncts(condition)])

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from seine.algebra.definitions import StreamDef
-from seine.algebra.expressions import conjuncts
+from seine.algebra.definitions import RelationDef, StreamDef
+from seine.algebra.expressions import Expression, conjuncts, shift_columns
 from seine.algebra.functions import TypeMismatch, resolve_call
 from seine.algebra.functions.window_functions import length_of
 from seine.algebra.plan import Lookup, Plan, Scan, SetKind
@@ -17,8 +17,16 @@ from seine.frontends.sql.bind_expressions import ExpressionBinder
 from seine.frontends.sql.block_plan import Projection
 from seine.frontends.sql.context import CommonTable, Context, Table
 from seine.frontends.sql.distinct_aliases import distinct_aliases
-from seine.frontends.sql.partner_joins import PartnerJoin, combined, refuse_outer, with_plain_columns
-from seine.frontends.sql.scope import FromBlock, FromItem, NamedExpression, is_exact, key_of
+from seine.frontends.sql.lateral_items import first_rows, lateral_query
+from seine.frontends.sql.partner_joins import (
+    PartnerJoin,
+    combined,
+    from_sub_query,
+    is_correlated,
+    refuse_outer,
+    with_plain_columns,
+)
+from seine.frontends.sql.scope import OUTER, FromBlock, FromItem, NamedExpression, is_exact, key_of
 from seine.frontends.sql.size_limits import refuse_large
 from seine.frontends.sql.view import View
 from seine.frontends.sql.window_pairs import joined_pairs, pairs_apart
@@ -35,18 +43,27 @@ _JOINS = {
     ("", "INNER"),
     ("", "CROSS"),
 }
+_ASOF_HINT = (
+    "JOIN ... ON b.k = a.k AND b.ts <= a.ts, and behind it"
+    " QUALIFY ROW_NUMBER() OVER (PARTITION BY a.id ORDER BY b.ts DESC) = 1"
+)
+_EXTRAS = {
+    "pivots": "SUM(x) FILTER (WHERE c = 'a') AS a, a line for each column of a PIVOT",
+    "sample": "WHERE xxhash64(id) % 10 = 0 takes a tenth, the same for every run",
+}
 _PLAIN_ITEMS = "write a comma or JOIN ... ON"
 _OTHER_ITEMS: tuple[tuple[type[exp.Expr], str], ...] = (
     (exp.Values, "declare a RELATION of these rows and join it"),
     (
         exp.Lateral,
-        "for the first rows of each key write QUALIFY ROW_NUMBER() OVER (PARTITION BY ... ORDER BY ...) <= n;"
-        " for one value (SELECT MAX(x) FROM t WHERE t.k = s.k)",
+        "LATERAL takes a sub-query; a row gives one row: split(text, ' ')[0] and get_json_object(text, '$.a')"
+        " give one value",
     ),
     (
         exp.Subquery,
         "write RIGHT and FULL JOIN in parentheses as a sub-query: (SELECT ... FROM b FULL JOIN c ON ...)",
     ),
+    (exp.Table, "TUMBLE, HOP and SESSION are the functions of FROM; declare a RELATION of other rows"),
     (exp.Unnest, "a row gives one row: split(text, ' ')[0] and get_json_object(text, '$.a') give one value"),
 )
 _TABLE_ARGS = {"this", "alias", "db", "catalog", "joins"}
@@ -55,9 +72,9 @@ _TABLE_ARGS = {"this", "alias", "db", "catalog", "joins"}
 def read_from(select: exp.Select, context: Context, analyse: Analyse) -> FromBlock:
     """The block of the FROM clause of a SELECT; `analyse` binds sub-queries."""
     source = select.args.get("from_")
-    if source is None:
-        raise context.error(select, "a SELECT needs FROM", "name a stream")
     block = FromBlock()
+    if source is None:
+        return block  # one row, of what is computed without columns
     _add(source.this, block, context, analyse)
     for join in (*(source.this.args.get("joins") or ()), *(select.args.get("joins") or ())):
         _add_join(join, block, context, analyse)
@@ -70,11 +87,12 @@ def _add_join(join: exp.Join, block: FromBlock, context: Context, analyse: Analy
     method = (join.args.get("method") or "").upper()
     if method not in ("", "NATURAL") or (side, kind) not in _JOINS:
         words = " ".join(filter(None, (method, side, kind)))
-        raise context.error(join, f"{words} JOIN is not supported", f"name the columns: {_plainly(side)}")
+        hint = _ASOF_HINT if method == "ASOF" else f"name the columns: {_plainly(side)}"
+        raise context.error(join, f"{words} JOIN is not supported", hint)
     if side or kind in ("SEMI", "ANTI"):
         _add_partner_join(join, side, kind, block, context, analyse)
         return
-    _add(join.this, block, context, analyse)
+    _add(join.this, block, context, analyse, block)
     for nested in join.this.args.get("joins") or ():
         _add_join(nested, block, context, analyse)
     _use(_shared_columns(join, block, context), block, context)
@@ -91,13 +109,14 @@ def _add_partner_join(
 ) -> None:
     """An outer, semi or anti join of all that is to the left of it with one item."""
     right = FromBlock()
-    _add(join.this, right, context, analyse)
+    _add(join.this, right, context, analyse, block)
     for nested in join.this.args.get("joins") or ():
         _add_join(nested, right, context, analyse)
     for item in right.visible:
         if block.item(item.alias) is not None and not item.alias.startswith("("):
             raise context.error(join.this, f"{item.alias} is twice in FROM", "give one of them another alias")
-    refuse_outer([*block.conjuncts, *right.conjuncts], join, context)
+    is_lateral = lateral_query(join.this) is not None
+    refuse_outer([*block.conjuncts, *([] if is_lateral else right.conjuncts)], join, context)
     _name_apart(block, right)
     keeps_left, keeps_right = side in ("LEFT", "FULL"), side in ("RIGHT", "FULL")
     if kind not in ("SEMI", "ANTI"):
@@ -111,12 +130,22 @@ def _add_partner_join(
     if join.args.get("on") is not None:
         both.conjuncts.append(ExpressionBinder(context, both, "ON").condition(join.args["on"], "ON"))
     parts = [part for condition in both.conjuncts for part in conjuncts(condition)]
+    parts += _lateral_conditions(join, block, right)
     partners = PartnerJoin(block, right, [parts], join.this, context)
     if kind in ("SEMI", "ANTI"):
         partners.with_partner(SetKind(kind.lower()))
         return
     partners.outer(keeps_left, keeps_right)
     _merge_columns(shared, block, keeps_left, keeps_right)
+
+
+def _lateral_conditions(join: exp.Join, left: FromBlock, right: FromBlock) -> list[Expression]:
+    """The conditions of a LATERAL item on the row to its left, which are asked of pairs."""
+    if lateral_query(join.this) is None:
+        return []
+    parts = [part for condition in right.conjuncts for part in conjuncts(condition)]
+    right.conjuncts[:] = [part for part in parts if not is_correlated(part)]
+    return [from_sub_query(part, left.width) for part in parts if is_correlated(part)]
 
 
 def _name_apart(left: FromBlock, right: FromBlock) -> None:
@@ -167,7 +196,10 @@ def _use(names: list[exp.Expr], block: FromBlock, context: Context) -> None:
         last.merged.add(name)
 
 
-def _add(node: exp.Expr, block: FromBlock, context: Context, analyse: Analyse) -> None:
+def _add(
+    node: exp.Expr, block: FromBlock, context: Context, analyse: Analyse, left: FromBlock | None = None
+) -> None:
+    """Add an item of FROM to a block; `left` is what is to the left of it, which LATERAL may read."""
     windowed, length = window_table(node, context), _own_window(node)
     if length is not None:
         node = node.copy()
@@ -176,9 +208,15 @@ def _add(node: exp.Expr, block: FromBlock, context: Context, analyse: Analyse) -
         node = node.copy()  # a common table expression is read once for each use
         node.set("this", windowed.table)
     if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
+        known = {*_TABLE_ARGS, *(["version"] if _is_as_of_now(node, left, context) else [])}
+        _refuse_extras(node, known, context)
         alias, columns = _add_table(node, block, context, analyse, length)
     elif isinstance(node, exp.Subquery) and isinstance(node.this, exp.Query):
         alias, columns = _add_query(node, block, context, analyse)
+    elif lateral_query(node) is not None and left is not None:
+        alias, columns = _add_lateral(node, block, left, context, analyse)
+    elif isinstance(node, exp.Values) and len(node.expressions) == 1:
+        alias, columns = _add_row(node, block, context)
     else:
         hint = next((hint for kind, hint in _OTHER_ITEMS if isinstance(node, kind)), _PLAIN_ITEMS)
         raise context.error(node, "FROM takes streams, relations and sub-queries", hint)
@@ -201,7 +239,6 @@ def _own_window(node: exp.Expr) -> exp.Expr | None:
 def _add_table(
     node: exp.Table, block: FromBlock, context: Context, analyse: Analyse, length: exp.Expr | None = None
 ) -> tuple[str, list[NamedExpression]]:
-    _refuse_extras(node, _TABLE_ARGS, context)
     name = key_of(node.this)
     alias_node = node.args.get("alias")
     alias = key_of(alias_node.this) if alias_node is not None and alias_node.this is not None else name
@@ -213,6 +250,14 @@ def _add_table(
         return alias, _columns_of_common(common, block, context, analyse, node)
     plan = _table_plan(node, name, alias, context)
     return alias, block.add_item(plan if length is None else _narrowed(plan, length, context))
+
+
+def _is_as_of_now(node: exp.Table, left: FromBlock | None, context: Context) -> bool:
+    """Whether a relation is asked as of the time of a stream's tuple: without VALID it is the same at any."""
+    version, table = node.args.get("version"), _declared(node, key_of(node.this), context)
+    if version is None or left is None or not isinstance(table, RelationDef) or table.valid is not None:
+        return False
+    return left.is_time(ExpressionBinder(context, left, "FROM").bind(version.expression))
 
 
 def _narrowed(plan: Plan, length: exp.Expr, context: Context) -> Scan:
@@ -279,10 +324,43 @@ def _add_query(
     node: exp.Subquery, block: FromBlock, context: Context, analyse: Analyse
 ) -> tuple[str, list[NamedExpression]]:
     _refuse_extras(node, {"this", "alias", "joins"}, context)
+    source = analyse(node.this, context.without_outer())
+    return _alias(node, block), _take_over(source, block, context, node)
+
+
+def _alias(node: exp.Expr, block: FromBlock) -> str:
     alias = node.args.get("alias")
     nameless = f"({len(block.visible) + 1})"  # nobody can write that
-    name = nameless if alias is None or alias.this is None else key_of(alias.this)
-    return name, _take_over(analyse(node.this, context.without_outer()), block, context, node)
+    return nameless if alias is None or alias.this is None else key_of(alias.this)
+
+
+def _add_row(node: exp.Values, block: FromBlock, context: Context) -> tuple[str, list[NamedExpression]]:
+    """VALUES of one row: constants, which have no item."""
+    (row,) = node.expressions
+    binder = ExpressionBinder(context, FromBlock(), "FROM")
+    values = [binder.bind(value) for value in (row.expressions or [row])]
+    return _alias(node, block), [NamedExpression(f"col{i}", value) for i, value in enumerate(values, 1)]
+
+
+def _add_lateral(
+    node: exp.Expr, block: FromBlock, left: FromBlock, context: Context, analyse: Analyse
+) -> tuple[str, list[NamedExpression]]:
+    """A sub-query that may read the row to its left: its conditions on both are those of a join."""
+    query = lateral_query(node)
+    assert query is not None
+    ranked = first_rows(query)
+    outside = [ExpressionBinder(context, left, "ON").bind(one) for one in (ranked.outside if ranked else ())]
+    inside = replace(context, outer=left, where=None)
+    columns = _take_over(analyse(ranked.query if ranked else query, inside), block, context, node)
+    columns, keys = columns[: len(columns) - len(outside)], columns[len(columns) - len(outside) :]
+    for key, value in zip(keys, outside, strict=True):
+        around = shift_columns(value, lambda index: index + OUTER)
+        block.conjuncts.append(resolve_call("eq", [key.value, around]))
+    if left is not block:
+        refuse_outer([column.value for column in columns], node, context)
+        return _alias(node, block), columns
+    block.conjuncts[:] = [from_sub_query(condition, 0) for condition in block.conjuncts]
+    return _alias(node, block), [NamedExpression(c.name, from_sub_query(c.value, 0)) for c in columns]
 
 
 def _take_over(
@@ -319,4 +397,5 @@ def _refuse_extras(node: exp.Expr, known: set[str], context: Context) -> None:
         hint = "leave it out: a relation VALID FROM .. TO .. is as of the tuples that it is joined with"
         raise context.error(node, "FOR SYSTEM_TIME AS OF is not supported", hint)
     if extras:
-        raise context.error(node, f"{extras[0].strip('_').upper()} is not supported in FROM")
+        word = extras[0].strip("_").removesuffix("s").upper()
+        raise context.error(node, f"{word} is not supported in FROM", _EXTRAS.get(extras[0]))

@@ -12,7 +12,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from seine.algebra.expressions import Call, Expression, Literal
-from seine.algebra.functions import resolve_call, resolve_cast
+from seine.algebra.functions import literal, resolve_call, resolve_cast
 from seine.algebra.functions.casting import implied_cast
 from seine.algebra.types import BIGINT, JSON, STRING, TEXTS, TIMESTAMP, Type
 from seine.frontends.sql.context import Context
@@ -41,6 +41,17 @@ def json_field(node: exp.Expr, bind: Bind, context: Context) -> Expression:
     if not is_call(base, "from_json"):
         raise context.error(node, "only from_json(...) has fields", _FROM_HINT)
     return _value_at(base, names, bind, context)
+
+
+def value_at_path(node: exp.Expr, bind: Bind, context: Context) -> Expression:
+    """text -> 'a' and text ->> 'a': the value at a path of JSON, as text."""
+    steps = node.expression.expressions[1:] if isinstance(node.expression, exp.JSONPath) else []
+    names = [step.this for step in steps]
+    is_plain = all(isinstance(step, exp.JSONPathKey | exp.JSONPathSubscript) for step in steps)
+    if not steps or not is_plain or not all(isinstance(name, str | int) for name in names):
+        raise context.error(node, "-> takes a constant key or place", "get_json_object(text, '$.a.b')")
+    path = "".join(f"[{name}]" if isinstance(name, int) else f"['{name}']" for name in names)
+    return resolve_call("get_json_object", [bind(node.this), literal(f"${path}")])
 
 
 def _value_at(call: exp.Expr, names: list[str], bind: Bind, context: Context) -> Expression:

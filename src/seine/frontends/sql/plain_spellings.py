@@ -2,10 +2,12 @@
 
     x = ANY (SELECT y ...)                 x IN (SELECT y ...)
     x <> ALL (SELECT y ...)                NOT x IN (SELECT y ...)
+    x > ALL (SELECT y ...)                 comparisons with MAX(y) (`quantified_comparisons.py`)
     (a, b) IN ((1, 2), (3, 4))             a <=> 1 AND b <=> 2 OR a <=> 3 AND b <=> 4, as in Spark
     FETCH FIRST 3 ROWS ONLY                LIMIT 3
     DISTINCT ON (k) ... ORDER BY k, p      QUALIFY ROW_NUMBER() OVER (PARTITION BY k ORDER BY k, p) = 1
     a LEFT JOIN (b JOIN c ON ...) ON ...   a LEFT JOIN b JOIN c ON ... ON ...
+    LATERAL (SELECT MAX(x) ...)            values where they are read (`lateral_items.py`)
     TUMBLE_START(ts, n) ... GROUP BY TUMBLE(ts, n)       window.start ... GROUP BY window(ts, n)
 
 Law: the meaning is the same, also of NULLs. What has no such form is left as it is, to be refused.
@@ -17,6 +19,9 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 
 from sqlglot import exp
+
+from seine.frontends.sql.lateral_items import without_lateral_values
+from seine.frontends.sql.quantified_comparisons import quantified_comparison, quantified_query
 
 _GROUP_WINDOWS = {"TUMBLE": "window", "HOP": "window", "SESSION": "session_window"}
 _EDGES = {"START": "start", "END": "end"}
@@ -34,24 +39,21 @@ def plain_spellings(tree: exp.Expr) -> exp.Expr:
 
 
 def _any(node: exp.Expr) -> exp.Expr | None:
-    query = _quantified(node, exp.Any)
+    query = quantified_query(node, exp.Any)
     return None if query is None else exp.In(this=node.this, query=query)
 
 
 def _all(node: exp.Expr) -> exp.Expr | None:
-    query = _quantified(node, exp.All)
+    query = quantified_query(node, exp.All)
     return None if query is None else exp.Not(this=exp.In(this=node.this, query=query))
 
 
-def _quantified(node: exp.Expr, kind: type[exp.Expr]) -> exp.Expr | None:
-    """The sub-query of ANY or ALL to the right of a comparison."""
-    right = node.expression
-    if not isinstance(right, kind):
-        return None
-    query = right.this
-    if isinstance(query, exp.Subquery):
-        return query
-    return exp.Subquery(this=query) if isinstance(query, exp.Query) else None
+def _quantified(node: exp.Expr) -> None:
+    """Replace the comparison that ALL or ANY is in; what sub-queries hold is made plain in their copies."""
+    comparison = node.parent
+    whole = None if comparison is None else quantified_comparison(comparison)
+    if comparison is not None and whole is not None:
+        comparison.replace(plain_spellings(exp.Paren(this=whole)))
 
 
 def _rows_in(node: exp.Expr) -> exp.Expr | None:
@@ -144,5 +146,8 @@ _CHANGES: tuple[tuple[type[exp.Expr], Callable[[exp.Expr], exp.Expr | None]], ..
     (exp.Subquery, _joins_in_parentheses),
     (exp.Select, _first_of_each),
     (exp.Select, _group_window),
+    (exp.Select, without_lateral_values),
+    (exp.All, _quantified),
+    (exp.Any, _quantified),
 )
 _KINDS = tuple({kind for kind, _ in _CHANGES})

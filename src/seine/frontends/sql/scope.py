@@ -109,6 +109,17 @@ class FromBlock:
         self.conjuncts.clear()
         self.inner[:] = tables
 
+    def is_time(self, value: Expression) -> bool:
+        """Whether a value over the block's row is the time of a stream."""
+        first = 0
+        for item in self.items:
+            if isinstance(item, Scan):
+                time = item.stream.time
+                if value == Column(first + time, item.stream.types[time]):
+                    return True
+            first += len(item.schema)
+        return False
+
     def find(self, name: str, exact: bool = False) -> list[NamedExpression]:
         """The columns that an unqualified name may mean; unless `exact`, in any case if none has this one."""
         return _by_name([column for item in self.visible for column in item.plain_columns()], name, exact)

@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from seine.algebra.expressions import Column, Expression, Literal, conjuncts
+from seine.algebra.expressions import Expression, Literal, conjuncts, shift_columns
 from seine.algebra.functions import TypeMismatch, literal, resolve_call
-from seine.algebra.plan import Scan, SetKind
+from seine.algebra.plan import SetKind
 from seine.frontends.sql.bind_expressions import ExpressionBinder
 from seine.frontends.sql.block_plan import Projection
 from seine.frontends.sql.context import Context
@@ -132,10 +132,4 @@ def _is_never_null(value: Expression, block: FromBlock, first: int) -> bool:
     """Whether a value is a constant, or the time of a stream."""
     if isinstance(value, Literal):
         return value.value is not None
-    for item in block.items:
-        if isinstance(item, Scan) and value == Column(
-            first + item.stream.time, item.stream.types[item.stream.time]
-        ):
-            return True
-        first += len(item.schema)
-    return False
+    return block.is_time(shift_columns(value, lambda index: index - first))

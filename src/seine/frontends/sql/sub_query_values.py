@@ -7,7 +7,7 @@ SELECT (SELECT COUNT(*) FROM t WHERE t.k = s.k)    LEFT JOIN of the groups of t 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -18,6 +18,7 @@ from seine.algebra.plan import Aggregate, AggregateCall
 from seine.frontends.sql.bind_expressions import AggregateCalls, ExpressionBinder
 from seine.frontends.sql.block_plan import block_plan
 from seine.frontends.sql.context import Context
+from seine.frontends.sql.dialect import SeineSql
 from seine.frontends.sql.from_clause import Analyse, read_from
 from seine.frontends.sql.group_by import is_grouped
 from seine.frontends.sql.partner_joins import PartnerJoin, is_correlated, refuse_outer
@@ -57,26 +58,40 @@ def with_values(
     nodes: Iterable[exp.Expr], select: exp.Select, block: FromBlock, context: Context, analyse: Analyse
 ) -> Context:
     """A context in which the scalar sub-queries of some expressions have values; their rows are joined."""
-    values = {id(query): _joined_value(query, block, context, analyse) for query in scalars_in(nodes, select)}
+    values: dict[int, Expression] = {}
+    for queries in _of_the_same_rows(scalars_in(nodes, select)):
+        joined = _joined_values(queries, block, context, analyse)
+        values |= {id(query): value for query, value in zip(queries, joined, strict=True)}
     return context if not values else replace(context, values={**context.values, **values})
+
+
+def _of_the_same_rows(queries: Iterable[exp.Subquery]) -> list[list[exp.Subquery]]:
+    """Sub-queries that differ in what they select alone: one aggregate has the values of them all."""
+    alike: dict[str, list[exp.Subquery]] = {}
+    for query in queries:
+        twin = query.unnest().copy()
+        twin.set("expressions", [exp.Star()])
+        alike.setdefault(twin.sql(dialect=SeineSql), []).append(query)
+    return [*alike.values()]
 
 
 def scalar_plan(node: exp.Subquery, context: Context, analyse: Analyse) -> tuple[Aggregate, Expression]:
     """The aggregate of a sub-query that reads nothing around it, and its value over the row of that."""
-    bound = _bound(node, FromBlock(), context.without_outer(), analyse)
-    return bound.plan((), context), bound.value(0, False)
+    bound = _bound([node], context.without_outer(), analyse)
+    (value,) = bound.values(0, False)
+    return bound.plan((), context), value
 
 
 @dataclass(frozen=True)
 class _BoundAggregate:
-    """A sub-query that is an aggregate of a block: its output over the virtual columns of its calls.
+    """Sub-queries that are aggregates of a block: their outputs over the virtual columns of its calls.
 
     `compared` are the equalities with the query around it, as expressions inside and outside.
     """
 
     node: exp.Subquery
     block: FromBlock
-    output: Expression
+    outputs: tuple[Expression, ...]
     calls: tuple[AggregateCall, ...]
     compared: tuple[tuple[Expression, Expression], ...]
 
@@ -84,26 +99,28 @@ class _BoundAggregate:
         names = [f"key{i}" for i in range(len(keys))] + [f"agg{i}" for i in range(len(self.calls))]
         return Aggregate(block_plan(self.block, self.node, context), keys, self.calls, tuple(names))
 
-    def value(self, first: int, may_be_missing: bool) -> Expression:
-        """The output, if the results of the calls are columns from `first` on."""
+    def values(self, first: int, may_be_missing: bool) -> list[Expression]:
+        """The outputs, if the results of the calls are columns from `first` on."""
         results: list[Expression] = [Column(first + i, call.type) for i, call in enumerate(self.calls)]
         if may_be_missing:
             results = [
                 resolve_call("coalesce", [result, literal(0)]) if call.function in _COUNTS else result
                 for result, call in zip(results, self.calls, strict=True)
             ]
-        moved = shift_columns(self.output, lambda index: index - self.block.width)
-        return substitute(moved, results)
+        moved = [shift_columns(one, lambda index: index - self.block.width) for one in self.outputs]
+        return [substitute(output, results) for output in moved]
 
 
-def _joined_value(node: exp.Subquery, block: FromBlock, context: Context, analyse: Analyse) -> Expression:
-    """Join the row of a sub-query to a block; its value over the row of the block."""
-    bound = _bound(node, block, replace(context, outer=block, where=None), analyse)
+def _joined_values(
+    nodes: Sequence[exp.Subquery], block: FromBlock, context: Context, analyse: Analyse
+) -> list[Expression]:
+    """Join the row of sub-queries of the same rows to a block; their values over the row of the block."""
+    bound = _bound(nodes, replace(context, outer=block, where=None), analyse)
     if not bound.compared:
         first = block.width
         block.add_item(bound.plan((), context))
         block.owners.append(None)
-        return bound.value(first, False)
+        return bound.values(first, False)
     width, right = block.width, FromBlock()
     right.add_item(bound.plan(tuple(inside for inside, _ in bound.compared), context))
     right.owners.append(None)
@@ -113,11 +130,12 @@ def _joined_value(node: exp.Subquery, block: FromBlock, context: Context, analys
         )
         for i, (inside, outside) in enumerate(bound.compared)
     ]
-    PartnerJoin(block, right, [conditions], node, context).outer(True, False)
-    return bound.value(width + len(bound.compared), True)
+    PartnerJoin(block, right, [conditions], nodes[0], context).outer(True, False)
+    return bound.values(width + len(bound.compared), True)
 
 
-def _bound(node: exp.Subquery, around: FromBlock, context: Context, analyse: Analyse) -> _BoundAggregate:
+def _aggregate_of(node: exp.Subquery, context: Context) -> exp.Select:
+    """The SELECT of a sub-query that has one row of one aggregate."""
     select = node.unnest()
     if not isinstance(select, exp.Select) or not is_grouped(select) or len(select.expressions) != 1:
         hint = "select one aggregate, such as MAX(x), without GROUP BY"
@@ -126,18 +144,26 @@ def _bound(node: exp.Subquery, around: FromBlock, context: Context, analyse: Ana
     if extra:
         hint = "select one aggregate, without GROUP BY; compare columns in its WHERE"
         raise context.error(node, f"{extra[0].strip('_').upper()} is not supported in this sub-query", hint)
+    return select
+
+
+def _bound(nodes: Sequence[exp.Subquery], context: Context, analyse: Analyse) -> _BoundAggregate:
+    node, selects = nodes[0], [_aggregate_of(one, context) for one in nodes]
+    select = selects[0]
     block = read_from(select, context, analyse)
     restrict(select, block, context, analyse)
     parts = [part for condition in block.conjuncts for part in conjuncts(condition)]
     block.conjuncts[:] = [part for part in parts if not is_correlated(part)]
     compared = tuple(_compared(part, node, context) for part in parts if is_correlated(part))
     calls = AggregateCalls(block.width)
-    context = with_values(select.expressions, select, block, context, analyse)
-    output = ExpressionBinder(context, block, "SELECT", calls).bind(select.expressions[0].unalias())
-    refuse_outer([output, *(arg for call in calls.calls for arg in call.args)], node, context)
-    if any(index < block.width for index in output.columns):
+    for one in selects:
+        context = with_values(one.expressions, one, block, context, analyse)
+    binder = ExpressionBinder(context, block, "SELECT", calls)
+    outputs = tuple(binder.bind(one.expressions[0].unalias()) for one in selects)
+    refuse_outer([*outputs, *(arg for call in calls.calls for arg in call.args)], node, context)
+    if any(index < block.width for output in outputs for index in output.columns):
         raise context.error(node, "a sub-query that is a value has one row", "aggregate its columns")
-    return _BoundAggregate(node, block, output, tuple(calls.calls), compared)
+    return _BoundAggregate(node, block, outputs, tuple(calls.calls), compared)
 
 
 def _compared(part: Expression, node: exp.Subquery, context: Context) -> tuple[Expression, Expression]:

@@ -13,6 +13,19 @@ from seine.frontends.sql.window_syntax import plain_tokens
 from seine.frontends.text.source_text import ScriptText
 
 _GLUED = re.compile(r"[\d.]+[eE][+-]?\d+[+-]")
+# clauses of other dialects that make a text no SELECT here
+_OTHER_CLAUSES = (
+    (
+        re.compile(r"\bEMIT\s+(ON\s+WINDOW\s+CLOSE|CHANGES|FINAL)\b", re.IGNORECASE),
+        "EMIT is an option of the query",
+        "CREATE QUERY q WITH (emit = 'final') AS ... tells each window once, without it every change",
+    ),
+    (
+        re.compile(r"\bMATCH_RECOGNIZE\b", re.IGNORECASE),
+        "MATCH_RECOGNIZE is not supported",
+        "LAG(x) OVER (PARTITION BY k ORDER BY ts) compares a row with the one before it",
+    ),
+)
 _NO_OPERAND = {
     TokenType.COMMA,
     TokenType.R_PAREN,
@@ -91,4 +104,7 @@ def _syntax_error(error: ParseError, source: ScriptText, start: int, end: int) -
         message = f"{description[0].lower()}{description[1:]}, near {near!r}"
     else:
         message = f"unexpected {near!r}"
+    for pattern, refusal, hint in _OTHER_CLAUSES:
+        if (clause := pattern.search(source.text, start, end)) is not None:
+            return source.error(clause.start(), refusal, hint)
     return source.error(min(start + offset, end), f"syntax error: {message}")

@@ -3,6 +3,7 @@
     FROM TUMBLE(TABLE bid, DESCRIPTOR(ts), INTERVAL '10' MINUTE [, offset])
     FROM HOP(TABLE bid, DESCRIPTOR(ts), INTERVAL '5' MINUTE, INTERVAL '10' MINUTE [, offset])
     FROM SESSION(TABLE bid [PARTITION BY bidder], DESCRIPTOR(ts), INTERVAL '10' MINUTE)
+    FROM TUMBLE(bid, ts, INTERVAL '10' MINUTE)
 
 Of a table it gives the rows with three columns more, window_start, window_end and window_time. These are the
 expressions that window() gives, so that both spellings are one plan.
@@ -20,6 +21,7 @@ from sqlglot import exp
 
 from seine.algebra.expressions import Call, Expression
 from seine.algebra.functions import TypeMismatch
+from seine.algebra.functions.function_hints import clock_refusal, is_clock
 from seine.algebra.functions.window_functions import (
     resolve_session_window,
     resolve_window,
@@ -64,6 +66,10 @@ def window_table(node: exp.Expr, context: Context) -> WindowTable | None:
     )
     arguments = _by_name(call, given, context)
     data = arguments["data"]
+    for call in data.find_all(exp.Anonymous):
+        if is_clock(call.name):
+            refusal = clock_refusal(call.name.lower())
+            raise context.error(call, refusal.message, refusal.hint)
     if not isinstance(data, exp.Column) or data.args.get("table") is not None:
         raise context.error(data, f"{call.name} takes the name of a stream", _USAGE[function])
     return WindowTable(function, call, data.this, arguments, partition)
@@ -143,7 +149,7 @@ def _named(pair: Call, last: Expression) -> list[NamedExpression]:
 def _time(table: WindowTable, columns: Sequence[NamedExpression], context: Context) -> Expression:
     """The column that DESCRIPTOR names."""
     node = table.arguments["timecol"]
-    named = node.expressions if _is_descriptor(node) else []
+    named = node.expressions if _is_descriptor(node) else [node]
     if len(named) != 1 or not isinstance(named[0], exp.Column):
         raise context.error(node, "the time of a window is DESCRIPTOR(column)", _USAGE[table.function])
     return _column(key_of(named[0].this), named[0], columns, context)

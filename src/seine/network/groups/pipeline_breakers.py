@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
-from seine.algebra.event_windows import windows_of
+from seine.algebra.event_windows import is_closing, windows_of
 from seine.algebra.expressions import Call, Column, Expression, Literal, shift_columns, substitute
 from seine.algebra.over_plan import FrameReach, Over
 from seine.algebra.plan import Aggregate, AggregateCall, LookupKind, PartnerLookup, Scan, SetKind, walk
@@ -134,7 +134,8 @@ class PipelineBreakers:
         is_plain = not has_window(keys)
         may_join = self._kin if expandable and is_plain else None
         kin = may_join.of(self._site, wanted, self._placer.owner) if may_join else []
-        panes = None if is_plain or self._site.closed or not (final and lasting) else self._panes(wanted)
+        paned = final and lasting and not is_plain and not any(map(is_closing, keys))
+        panes = self._panes(wanted) if paned and not self._site.closed else None
         feeding: AggregateInput
         if panes is not None:
             node, feeding = panes.node(), panes

@@ -8,7 +8,7 @@ from seine.algebra.search_plan import Search
 from seine.errors import SeineError
 from seine.network.plan.birth import restrict_to_arrivals
 from seine.network.plan.partner_times import with_times
-from seine.optimizer.closing_times import with_closing_times
+from seine.optimizer.closing_groups import with_all_closing_times
 from seine.optimizer.estimates import Estimates
 from seine.optimizer.optimise import optimise
 
@@ -27,7 +27,7 @@ def running_plan(query: Query, birth_epoch: int | None, estimates: Estimates | N
     if isinstance(query.plan, Search):
         return query.plan
     final = query.option("emit") == "final"
-    plan = with_closing_times(query.plan)
+    plan = with_all_closing_times(query.plan)
     plan = with_times(plan) if final else plan
     plan = plan if birth_epoch is None else restrict_to_arrivals(plan, birth_epoch)
     return plan if star_limit(query) is not None else optimise(plan, estimates=estimates, final=final)

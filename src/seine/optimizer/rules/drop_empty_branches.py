@@ -9,8 +9,8 @@ from seine.algebra.plan import Plan, Project, UnionAll
 from seine.optimizer.block import Block, take_apart
 from seine.optimizer.traverse import identity, rebuild
 
-_COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
-_STRICT = ("add", "sub", "mul", "neg", "cast")  # NULL if an operand is
+COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
+STRICT = ("add", "sub", "mul", "neg", "cast")  # NULL if an operand is
 
 
 def drop_empty_branches(plan: Plan) -> Plan:
@@ -57,7 +57,7 @@ def _null_columns(conditions: Sequence[Expression]) -> Iterator[int]:
 def _compared_columns(conditions: Sequence[Expression]) -> Iterator[int]:
     """The columns of which none can be NULL where all conditions hold."""
     for condition in conditions:
-        if isinstance(condition, Call) and condition.name in _COMPARISONS:
+        if isinstance(condition, Call) and condition.name in COMPARISONS:
             for operand in condition.args:
                 yield from _strict_columns(operand)
 
@@ -66,6 +66,6 @@ def _strict_columns(operand: Expression) -> Iterator[int]:
     match operand:
         case Column(index):
             yield index
-        case Call(name, args) if name in _STRICT:
+        case Call(name, args) if name in STRICT:
             for arg in args:
                 yield from _strict_columns(arg)

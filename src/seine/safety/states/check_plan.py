@@ -8,7 +8,7 @@ from itertools import chain
 from seine.algebra.document_plan import DocumentQuery
 from seine.algebra.plan import Plan
 from seine.algebra.search_plan import Search
-from seine.optimizer.closing_times import with_closing_times
+from seine.optimizer.closing_groups import with_all_closing_times
 from seine.safety.states.document_states import document_states
 from seine.safety.states.item_facts import Sources
 from seine.safety.states.operator_states import State, result_state, states_of
@@ -43,5 +43,5 @@ def _judged(plan: Plan) -> tuple[dict[str, bool], list[str]]:
 def _states(plan: Plan) -> Iterator[State]:
     if isinstance(plan, DocumentQuery):
         return document_states(plan)
-    sources, plan = Sources(), with_closing_times(plan)
+    sources, plan = Sources(), with_all_closing_times(plan)
     return chain(result_state(plan, sources), states_of(plan, sources))

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from seine.algebra.event_windows import session_of, window_of
+from seine.algebra.event_windows import is_closing, session_of, window_of
 from seine.algebra.expressions import Call, Column, Expression, Literal, columns_of, shift_columns, substitute
 from seine.algebra.functions import resolve_call
 from seine.algebra.monotone import monotone_in
@@ -161,7 +161,7 @@ class GroupedBlock:
         return {key.place: key for key in keys if key is not None}
 
     def _rising_key(self, place: int, key: Expression) -> RisingKey | None:
-        if place == self.closes:
+        if place == self.closes or is_closing(key):
             return RisingKey(place, (Column(0, key.type),), False)
         bound = least_later(key)
         classes = set() if bound is None else {self._classes.of(column) for column in columns_of(bound)}

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
+from seine.algebra.event_windows import is_closing
 from seine.algebra.functions.bounded_state import keeps_bounded_state
 from seine.algebra.over_plan import Over
 from seine.algebra.plan import (
@@ -191,6 +192,8 @@ def _row_words(leaves: list[Branch], freed: bool) -> str:
     """What frees what is held for each group of the rows of some blocks."""
     if all(leaf.expires for leaf in leaves):
         return "freed by windows"
+    if any(is_closing(key) for leaf in leaves for key in leaf.keys):
+        return "freed once watermarks have passed the last time at which a row may come"
     explained = [leaf for leaf in leaves if freed or not leaf.is_finished]
     if freed and not all(leaf.is_finished for leaf in leaves):
         return "there are never many"

@@ -81,7 +81,7 @@ def test_a_window_beneath_an_outer_query_is_two_columns() -> None:
         ("SELECT COUNT(*) AS n FROM HOP(TABLE s, DESCRIPTOR(ts), 5, 10) WHERE window_start > 3"
          " GROUP BY window_start", "a key of groups", "GROUP BY"),
         ("SELECT COUNT(*) AS n FROM HOP(TABLE s, DESCRIPTOR(ts), 5)", "needs its size", "HOP("),
-        ("SELECT COUNT(*) AS n FROM TUMBLE(TABLE s, ts, 5)", "DESCRIPTOR(column)", "TUMBLE("),
+        ("SELECT COUNT(*) AS n FROM TUMBLE(TABLE s, ts + 1, 5)", "DESCRIPTOR(column)", "TUMBLE("),
         ("SELECT COUNT(*) AS n FROM TUMBLE(TABLE s, DESCRIPTOR(tz), 5)", "no column tz", ""),
         ("SELECT COUNT(*) AS n FROM s, t WHERE s.a = t.a GROUP BY session_window(s.ts, 5)", "one stream", ""),
         ("SELECT COUNT(*) AS n FROM s GROUP BY session_window(a, 5)", "time of one stream", ""),

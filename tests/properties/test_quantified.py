@@ -1,0 +1,164 @@
+"""Comparisons with ALL and ANY of sub-queries, LATERAL, rows without FROM: by brute force on live tuples."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from seine.run_local import run_local
+from tests.support.seeds import seeds
+
+_LIFE = 8
+_STREAMS = "".join(
+    f"CREATE STREAM {name} (k BIGINT, x BIGINT, ts BIGINT)"
+    f" TIMESTAMP BY ts WINDOW {_LIFE} FROM '{name}.jsonl';\n"
+    for name in ("a", "b")
+)
+Tuples = list[dict[str, Any]]
+Answer = Callable[[Tuples, Tuples], Iterator[tuple]]
+
+
+def _truth(one: int | None, word: str, others: list[int | None], is_all: bool) -> bool | None:
+    """Three-valued: ALL is the AND of all comparisons, ANY their OR."""
+    compare = {">": int.__gt__, ">=": int.__ge__, "<": int.__lt__, "<=": int.__le__}[word]
+    truths = [None if one is None or other is None else compare(one, other) for other in others]
+    if (not is_all) in truths:
+        return not is_all
+    return None if None in truths else is_all
+
+
+def _of_key(a: dict[str, Any], bs: Tuples) -> list[int | None]:
+    return [b["x"] for b in bs if a["k"] is not None and b["k"] == a["k"]]
+
+
+def _quantified(word: str, quantifier: str, negated: bool, tied: bool) -> tuple[str, Answer]:
+    where = " WHERE b.k = a.k" if tied else ""
+    text = f"a.x {word} {quantifier} (SELECT b.x FROM b{where})"
+    text = f"NOT ({text})" if negated else text
+
+    def answer(as_: Tuples, bs: Tuples) -> Iterator[tuple]:
+        for a in as_:
+            others = _of_key(a, bs) if tied else [b["x"] for b in bs]
+            truth = _truth(a["x"], word, others, quantifier == "ALL")
+            if truth is not None and truth != negated:
+                yield a["k"], a["x"]
+
+    return f"SELECT a.k, a.x FROM a WHERE {text}", answer
+
+
+def _lateral_top(as_: Tuples, bs: Tuples) -> Iterator[tuple]:
+    for a in as_:
+        values = sorted((x for x in _of_key(a, bs) if x is not None), reverse=True)
+        yield from ((a["x"], value) for value in values[:2])
+
+
+def _lateral_left(as_: Tuples, bs: Tuples) -> Iterator[tuple]:
+    for a in as_:
+        values = [x for x in _of_key(a, bs) if x is not None and x > 1]
+        yield from ((a["x"], value) for value in values or [None])
+
+
+def _lateral_value(as_: Tuples, bs: Tuples) -> Iterator[tuple]:
+    for a in as_:
+        values = [x for x in _of_key(a, bs) if x is not None]
+        yield a["x"], max(values, default=None), len(_of_key(a, bs))
+
+
+def _plain_row(as_: Tuples, bs: Tuples) -> Iterator[tuple]:
+    yield from ((a["x"], a["x"] + 3) for a in as_ if a["x"] is not None and a["x"] > 2)
+
+
+_LATERAL: dict[str, tuple[str, Answer]] = {
+    "top": (
+        "SELECT a.x, v.x AS y FROM a, LATERAL"
+        " (SELECT x FROM b WHERE b.k = a.k AND b.x IS NOT NULL ORDER BY x DESC LIMIT 2) v",
+        _lateral_top,
+    ),
+    "left": (
+        "SELECT a.x, v.x AS y FROM a LEFT JOIN LATERAL"
+        " (SELECT b.x FROM b WHERE b.k = a.k AND b.x > 1) v ON TRUE",
+        _lateral_left,
+    ),
+    "value": (
+        "SELECT a.x, v.m, n FROM a CROSS JOIN LATERAL"
+        " (SELECT MAX(b.x) AS m, COUNT(*) AS n FROM b WHERE b.k = a.k) v",
+        _lateral_value,
+    ),
+    "row": (
+        "WITH p AS (SELECT 2 AS least) SELECT a.x, v.y FROM a, p, (VALUES (3)) AS q(more),"
+        " LATERAL (SELECT a.x + q.more AS y) v WHERE a.x > p.least",
+        _plain_row,
+    ),
+}
+_COMPARISONS = [
+    (word, quantifier, negated, tied)
+    for word in (">", ">=", "<", "<=")
+    for quantifier in ("ALL", "ANY")
+    for negated in (False, True)
+    for tied in (False, True)
+]
+
+
+@seeds(2)
+def test_comparisons_with_all_and_any(seed: int, tmp_path: Path) -> None:
+    rng = Random(seed)
+    chosen = rng.sample(_COMPARISONS, 12)
+    _check({f"q{i}": _quantified(*one) for i, one in enumerate(chosen)}, tmp_path, rng)
+
+
+@seeds(2)
+def test_lateral(seed: int, tmp_path: Path) -> None:
+    _check(_LATERAL, tmp_path, Random(seed))
+
+
+def test_values_of_the_same_rows_are_one_aggregate(tmp_path: Path) -> None:
+    names = {"MAX": "m", "MIN": "n", "COUNT": "c"}
+    values = ", ".join(f"(SELECT {f}(b.x) FROM b WHERE b.k = a.k) AS {n}" for f, n in names.items())
+    _write(tmp_path, {"all": f"SELECT a.x, {values} FROM a"}, {"a": [], "b": []})
+    many = run_local(str(tmp_path / "script.sql")).stats["network"]["nodes"]
+    _write(tmp_path, {"all": f"SELECT a.x, {values.split(', (')[0]} FROM a"}, {"a": [], "b": []})
+    assert many == run_local(str(tmp_path / "script.sql")).stats["network"]["nodes"]
+
+
+def _check(queries: dict[str, tuple[str, Answer]], folder: Path, rng: Random) -> None:
+    lines = {"a": [*_tuples(rng)], "b": [*_tuples(rng)]}
+    _write(folder, {name: text for name, (text, _) in queries.items()}, lines)
+    records = run_local(str(folder / "script.sql"), buckets=rng.randint(1, 3)).records
+    last = max(one["ts"] for one in (*lines["a"], *lines["b"]))
+    counted = 0
+    for at in [*rng.sample(range(last), 5), last]:
+        alive = [[one for one in lines[name] if one["ts"] <= at < one["ts"] + _LIFE] for name in "ab"]
+        for name, (_, answer) in queries.items():
+            expected = Counter(answer(*alive))
+            assert _net([r for r in records if r["query"] == name], at) == expected, (name, at)
+            counted += len(expected)
+    assert counted > 20
+
+
+def _net(records: list[dict[str, Any]], at: int) -> Counter:
+    net: Counter = Counter()
+    for record in records:
+        ended = record["t_end"] is not None and record["t_end"] <= at
+        if record["t_start"] is None or (record["t_start"] <= at and not ended):
+            net[tuple(record["row"].values())] += 1 if record["op"] == "+" else -1
+    return +net
+
+
+def _write(folder: Path, queries: dict[str, str], lines: dict[str, Tuples]) -> None:
+    text = "".join(f'CREATE QUERY "{name}" AS {query};\n' for name, query in queries.items())
+    (folder / "script.sql").write_text(_STREAMS + text, encoding="utf-8")
+    for name, rows in lines.items():
+        (folder / f"{name}.jsonl").write_text(
+            "".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8"
+        )
+
+
+def _tuples(rng: Random) -> Iterator[dict[str, Any]]:
+    at = 0
+    for _ in range(30):
+        at += rng.choice([0, 1, 1, 2])
+        yield {"k": rng.choice([1, 2, 3, None]), "x": rng.choice([0, 1, 2, 3, 4, 5, None]), "ts": at}
