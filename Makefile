@@ -3,6 +3,7 @@
 # make test        every test        make lint    style and types        make bench    the benchmarks
 # make chaos       a service among bad neighbours, for ten minutes; SEED=7 repeats what seed 7 did
 # make kills       from topics to topics and tables, killed a hundred times (make test: ten); a cluster; spark-submit
+# make properties  random scripts and streams with many seeds, SEEDS=40; make test has a few of each
 # make fuzz        ten minutes of scripts and requests that are nearly right; make test has few of them
 # make soak        hours of a service that everything happens to, MINUTES=120; its report is docs/soak.md
 # make conformance the conformance kit beside the repository, plainly and in small batches
@@ -19,11 +20,12 @@ WITH_JAVA = JAVA_HOME=$$(scripts/find_java)
 SEED := $(or $(SEED),$(shell date +%s))
 CHAOS_SECONDS := 600
 MINUTES := 120
+# the fewest seeds of a random test
+SEEDS := 40
 # the longest that a line may wait for its result, in seconds
 CHAOS_BOUND := 180
 CHAOS = SEINE_SEEDS=$(SEED)-$$(($(SEED) + 1)) SEINE_CHAOS_SECONDS=$(CHAOS_SECONDS) SEINE_CHAOS_BOUND=$(CHAOS_BOUND)
 
-.PHONY: console package site install demo test tests-on-spark tests-without-spark chaos kills fuzz soak conformance lint format bench lock clean
 .DELETE_ON_ERROR:
 
 install: $(STAMP)
@@ -39,8 +41,11 @@ $(STAMP): pyproject.toml requirements.lock
 demo: install
 	@$(WITH_JAVA) && export JAVA_HOME && $(BIN)/seine demo
 
-# Without TESTS two processes share the work: one has all that starts Spark.
-SPARK := spark or cluster or chaos or conformance
+# Without TESTS, parts of the work, two at a time and the longest first; the last has what no other has.
+FOLDERS := tests/spark tests/unit tests/conformance tests/properties
+PYTEST = $(WITH_JAVA) && export JAVA_HOME && $(BIN)/python -m pytest -p no:cacheprovider -m "not slow and not small_batches"
+
+.PHONY: console package site install demo test $(FOLDERS) other-tests properties chaos kills fuzz soak conformance lint format bench lock clean
 
 test: install
 	@scripts/find_postgres > /dev/null
@@ -49,20 +54,23 @@ test: install
 ifdef TESTS
 	@$(WITH_JAVA) && export JAVA_HOME && $(BIN)/python -m pytest $(TESTS)
 else
-	@$(MAKE) --no-print-directory --keep-going --jobs 2 tests-on-spark tests-without-spark
+	@$(MAKE) --no-print-directory --keep-going --jobs 2 $(FOLDERS) other-tests
 endif
 
-tests-on-spark:
-	@$(WITH_JAVA) && export JAVA_HOME && $(BIN)/python -m pytest -m "($(SPARK)) and not small_batches and not slow" -p no:cacheprovider
+$(FOLDERS):
+	@$(PYTEST) $@
 
-tests-without-spark:
-	@$(WITH_JAVA) && export JAVA_HOME && $(BIN)/python -m pytest -m "not ($(SPARK)) and not slow"
+other-tests:
+	@$(PYTEST) $(FOLDERS:%=--ignore=%)
 
 chaos: install
 	@$(WITH_JAVA) && export JAVA_HOME && $(CHAOS) $(BIN)/python -m pytest -q -s tests/chaos
 
 kills: install
 	@$(WITH_JAVA) && export JAVA_HOME && $(BIN)/python -m pytest -q -m slow tests/spark tests/console
+
+properties: install
+	@SEINE_SEEDS=$(SEEDS) $(BIN)/python -m pytest -q tests/properties
 
 fuzz: install
 	@SEINE_FUZZ_SECONDS=300 SEINE_FUZZ_TRIES=1000000000 SEINE_FUZZ_SEED=$(SEED) $(BIN)/python -m pytest -q tests/fuzz

@@ -1,8 +1,11 @@
-"""Options and order of the whole test run."""
+"""Options and order of the whole test run, and what makes a run of thousands of tests cheap."""
 
 from __future__ import annotations
 
+import gc
+import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,11 +13,34 @@ import pytest
 # tests share code as `tests.reference` and `tests.generators`, whatever folder pytest is started from
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+_YOUNG_OBJECTS = 20_000  # that are made before garbage is looked for among them
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update", action="store_true", help="rewrite the expected part of the case files")
 
 
+def pytest_configure() -> None:
+    """Tests kill processes and no machine: what this one writes need not be on the disk when it says so."""
+    os.fsync = lambda handle: None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The conformance kit comes last."""
     items.sort(key=lambda item: item.get_closest_marker("conformance") is not None)
+
+
+def pytest_collection_finish() -> None:
+    """Modules and tests stay to the end: no garbage is looked for among them."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(_YOUNG_OBJECTS, *gc.get_threshold()[1:])
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """One server for all tests, each of which makes databases of its own; they are skipped without one."""
+    from tests.support.postgres_server import postgres_server
+
+    with postgres_server() as url:
+        yield url

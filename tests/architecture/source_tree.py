@@ -29,8 +29,13 @@ def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
-def imports_of(path: Path) -> Iterator[str]:
+@cache
+def imports_of(path: Path) -> tuple[str, ...]:
     """Every module that a file imports, inside functions too."""
+    return tuple(_imports(path))
+
+
+def _imports(path: Path) -> Iterator[str]:
     for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -42,8 +47,13 @@ def imports_of(path: Path) -> Iterator[str]:
                 yield f"{node.module}.{alias.name}" if is_module else node.module or ""
 
 
-def seine_imports(path: Path) -> Iterator[str]:
+@cache
+def seine_imports(path: Path) -> tuple[str, ...]:
     """The packages of the product that a file imports from."""
+    return tuple(_packages(path))
+
+
+def _packages(path: Path) -> Iterator[str]:
     for name in imports_of(path):
         if name.startswith("seine."):
             target = SOURCE.joinpath(*name.split(".")[1:])

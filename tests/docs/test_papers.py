@@ -64,7 +64,7 @@ def _citations() -> list[Citation]:
     cited = []
     for path in FILES:
         module = module_of(path)
-        holders = {module: tree_of(path), **_documented(module)}
+        holders = {module: tree_of(path), **_documented().get(module, {})}
         for name, node in holders.items():
             for line in re.findall(r"^ *Cites: (.*)$", ast.get_docstring(node) or "", re.MULTILINE):
                 file = str(path.relative_to(ROOT))
@@ -72,12 +72,14 @@ def _citations() -> list[Citation]:
     return cited
 
 
-def _documented(module: str) -> dict[str, ast.Module | ast.ClassDef | ast.FunctionDef]:
-    return {
-        name: node
-        for name, node in definitions().items()
-        if name.partition(":")[0] == module and isinstance(node, ast.ClassDef | ast.FunctionDef)
-    }
+@cache
+def _documented() -> dict[str, dict[str, ast.ClassDef | ast.FunctionDef]]:
+    """The functions and classes of each module."""
+    documented: dict[str, dict[str, ast.ClassDef | ast.FunctionDef]] = {}
+    for name, node in definitions().items():
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            documented.setdefault(name.partition(":")[0], {})[name] = node
+    return documented
 
 
 @cache

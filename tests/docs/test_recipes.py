@@ -12,6 +12,7 @@ from tests.docs.pages import ROOT, quoted, read
 PAGE = ROOT / "CONTRIBUTING.md"
 REQUIRED = {"A function", "A rule", "A kind of node", "An operator", "A front end", "A source"}
 PLACES = (ROOT / "src" / "seine", ROOT)  # what a path may be relative to
+TREES = (ROOT / "src", ROOT / "tests")  # where a file that is named alone may lie
 
 
 def _recipes() -> dict[str, str]:
@@ -21,10 +22,13 @@ def _recipes() -> dict[str, str]:
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
+_DEFINITION = re.compile(r"\b(?:def|class) (\w+)|^ *(\w+)(?:: [^\n=]+)? = |^ +(\w+): ", re.MULTILINE)
+
+
 @cache
-def _source() -> str:
+def _defined() -> set[str]:
     files = [*(ROOT / "src").rglob("*.py"), *(ROOT / "tests").rglob("*.py")]
-    return "\n".join(read(path) for path in files)
+    return {name for path in files for names in _DEFINITION.findall(read(path)) for name in names if name}
 
 
 def _is_path(word: str) -> bool:
@@ -36,16 +40,8 @@ def _exists(path: str) -> bool:
     pattern = re.sub(r"<\w+>", "*", path).rstrip("/")
     folders = path.endswith("/")
     files = [file for place in PLACES for file in place.glob(pattern)]
-    files += [file for place in PLACES for file in place.rglob(pattern) if "/" not in path]
+    files += [file for place in TREES for file in place.rglob(pattern) if "/" not in path]
     return any(file.is_dir() if folders else file.is_file() for file in files)
-
-
-def _is_defined(name: str) -> bool:
-    name = re.escape(name)
-    return (
-        re.search(rf"\b(def|class) {name}\b|^ *{name}(: [^\n=]+)? = |^ +{name}: ", _source(), re.M)
-        is not None
-    )
 
 
 RECIPES = _recipes()
@@ -71,7 +67,7 @@ def test_names_of_a_recipe_are_defined(heading: str) -> None:
 
 def _is_known(name: str) -> bool:
     return (
-        _is_defined(name)
+        name in _defined()
         or (ROOT / "src" / "seine" / name).is_dir()
         or (ROOT / f"src/seine/{name}.py").is_file()
     )

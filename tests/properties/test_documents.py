@@ -19,7 +19,7 @@ from tests.support.seeds import seed_range, seeds
 Record = tuple[Any, ...]
 
 
-@seeds(40)
+@seeds(20)
 def test_engine_agrees_with_brute_force(seed: int, tmp_path: Path) -> None:
     rng = random.Random(seed)
     streams = [random_stream(rng, name, rng.randint(4, 14)) for name in ("s", "r")[: rng.randint(1, 2)]]
@@ -75,7 +75,7 @@ def test_hashes_of_two_bits_change_nothing(
     assert pair_edges.FlatWitnesses.of is cut
 
 
-@seeds(12)
+@seeds(8)
 def test_queries_that_come_and_go_count_from_their_registration(seed: int, tmp_path: Path) -> None:
     rng = random.Random(3000 + seed)
     streams = [random_stream(rng, name, 12) for name in ("s", "r")]

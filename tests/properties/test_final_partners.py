@@ -27,7 +27,7 @@ QUERIES = {
 }
 
 
-@seeds(5)
+@seeds(3)
 def test_final_rows_are_those_of_whole_lives(seed: int) -> None:
     rng = Random(seed)
     tuples = {name: [*_tuples(rng, "x" if name == "a" else "y")] for name in WINDOWS}

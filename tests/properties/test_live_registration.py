@@ -47,18 +47,18 @@ SLEEPING = (
 )
 
 
-@seeds(6)
+@seeds(4)
 def test_stateless_queries_count_from_their_registration(seed: int) -> None:
     _check(Random(seed), STATELESS)
 
 
-@seeds(6)
+@seeds(4)
 def test_all_queries_count_from_their_registration(seed: int) -> None:
     rng = Random(seed)
     _check(rng, tuple(rng.sample(STATELESS + STATEFUL, 3)))  # few of them, so that they share much
 
 
-@seeds(6)
+@seeds(4)
 def test_coarser_groups_count_from_their_registration(seed: int) -> None:
     """Those that are registered between the same two entries are made of one another, whatever it saves."""
     regrouped = _check(Random(seed), NESTED, Strategy(regroup=1.0))
@@ -66,7 +66,7 @@ def test_coarser_groups_count_from_their_registration(seed: int) -> None:
         assert regrouped
 
 
-@seeds(6)
+@seeds(4)
 def test_groups_that_sleep_count_from_their_registration(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Queries that ask for fewer rows come to an aggregate whose groups sleep, and go again."""
     monkeypatch.setattr(dormant_groups, "LEAST_SLOTS_PUT_TO_SLEEP", 1)

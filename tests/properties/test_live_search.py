@@ -300,28 +300,28 @@ def _step(story: SearchStory, rng: Random, changes: Sequence[Change]) -> None:
     story.feed(rng)
 
 
-@seeds(6)
+@seeds(4)
 def test_searches_count_from_their_registration(seed: int) -> None:
     seen = _check(Random(seed), [])
     if seed == 0:  # of the first story it is known that there are some
         assert seen["+"] > 10
 
 
-@seeds(6)
+@seeds(4)
 def test_searches_follow_the_schema(seed: int) -> None:
     seen = _check(Random(1000 + seed), CHANGES)
     if seed == 0:
         assert seen["+"] > 10
 
 
-@seeds(6)
+@seeds(4)
 def test_streams_with_deletions_enter_searches_that_are_there(seed: int) -> None:
     seen = _check(Random(2001 + seed), DELETIONS)
     if seed == 0:
         assert seen["deleting"] > 10 and seen["-"] > 0
 
 
-@seeds(6)
+@seeds(4)
 def test_relations_enter_searches_that_are_there(seed: int) -> None:
     seen = _check(Random(3007 + seed), RELATIONS)
     if seed == 0:

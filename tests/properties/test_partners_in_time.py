@@ -36,19 +36,20 @@ from tests.support.freed_runs import (
     write_script,
 )
 from tests.support.live_runs import Pipeline, read_story
+from tests.support.most_rows import most_rows
 from tests.support.scenario_text import whole_record
 from tests.support.seeds import seed_range, seeds
-from tests.support.smallest_failure import check_scenario
+from tests.support.smallest_failure import check_written
 
 
 @seeds(4)
 def test_rows_wait_for_partners_as_long_as_these_may_come(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(group_release, "TUPLES_BETWEEN_RELEASES", 0)
-    check_scenario(seed, _scenario(seed), lambda candidate: _wrong(candidate, seed))
+    check_written(seed, _scenario(seed), _complaints)
 
 
 def test_most_answers_of_the_reference_are_not_empty() -> None:
-    counts = [count for seed in seed_range(4) for count in _most_rows(_scenario(seed))]
+    counts = [count for seed in seed_range(4) for count in most_rows(_scenario(seed))]
     assert sum(count > 0 for count in counts) > 0.8 * len(counts)
 
 
@@ -71,21 +72,11 @@ def _lines(rng: Random, columns: dict[str, str]) -> Iterator[str]:
         yield json.dumps({name: values[name] for name in columns})
 
 
-def _wrong(scenario: Scenario, seed: int) -> list[str]:
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        path = scenario.write(folder)
-        try:
-            return list(_complaints(path, folder, Random(seed)))
-        except Exception as error:
-            return [f"{type(error).__name__}: {error}"]
-
-
-def _complaints(path: Path, folder: Path, rng: Random) -> Iterator[str]:
+def _complaints(path: Path, rng: Random) -> Iterator[str]:
     for query in read_script(str(path)).declarations.queries.values():
         if not verdict(query).safe:
             yield f"{query.name}: {verdict(query).reason}"
-    answers = Answers(path.read_text(encoding="utf-8"), folder)
+    answers = Answers(path.read_text(encoding="utf-8"), path.parent)
     buckets = rng.choice([1, 2, 3])
     sharing = CONFIGURATIONS[rng.choice(["all", "off"])]
     first = run_local(str(path), sharing=sharing, batch_rows=3, buckets=buckets)
@@ -96,14 +87,6 @@ def _complaints(path: Path, folder: Path, rng: Random) -> Iterator[str]:
     missing, extra = difference(map(whole_record, first.records), map(whole_record, other.records))
     if missing or extra:
         yield f"cut otherwise: {missing[:2]} became {extra[:2]}"
-
-
-def _most_rows(scenario: Scenario) -> Iterator[int]:
-    with tempfile.TemporaryDirectory() as name:
-        scenario.write(Path(name))
-        answers = Answers(scenario.script(), Path(name))
-        for query in answers.script.queries:
-            yield max(len(answers.net(query, at)) for at in (answers.final, *answers.instants()[::8]))
 
 
 FREED = {

@@ -97,7 +97,7 @@ def _answers(result: LocalResult) -> Counter:
     return Counter(json.dumps(record, sort_keys=True) for record in result.records)
 
 
-@seeds(6)
+@seeds(4)
 def test_purging_changes_no_answer(seed: int, tmp_path: Path) -> None:
     rng = Random(seed)
     streams = [Punctuated(rng, name) for name in ("s", "t")]

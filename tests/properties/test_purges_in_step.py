@@ -32,7 +32,7 @@ def built(query: Query, strategy: str) -> Network:
     return build_network([query], CONFIGURATIONS[strategy])
 
 
-@seeds(8)
+@seeds(5)
 def test_joins_free_just_the_streams_that_the_verdict_names(seed: int, tmp_path: Path) -> None:
     for number in range(6):
         rng = Random(6 * seed + number)
@@ -59,7 +59,7 @@ def random_groups(rng: Random, folder: Path) -> Query:
     return query_of(write_script(rng, folder, streams, random_group_query(rng)))
 
 
-@seeds(8)
+@seeds(5)
 def test_groups_are_released_just_where_the_verdict_counts_on_it(seed: int, tmp_path: Path) -> None:
     for number in range(6):
         query = random_groups(Random(6 * seed + number), tmp_path / str(number))

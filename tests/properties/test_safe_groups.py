@@ -67,7 +67,7 @@ def run(seed: int, folder: Path) -> tuple[bool, list[int], str]:
     return verdict(query).safe, old(fed(path, rng.choice([7, 20, 40]))), query.text
 
 
-@seeds(8)
+@seeds(5)
 def test_a_safe_query_keeps_nothing_of_what_is_over(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,7 +15,7 @@ from tests.support.seeds import seed_range, seeds
 from tests.support.smallest_failure import check_scenario
 
 
-@seeds(12)
+@seeds(8)
 def test_every_tree_is_reported_once(seed: int) -> None:
     scenario = search_scenario(seed)
     check_scenario(seed, scenario, lambda candidate: _wrong(candidate, seed))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from random import Random
@@ -16,7 +15,7 @@ from tests.reference.compare import difference
 from tests.reference.verdict import disagreements
 from tests.support.scenario_text import whole_record
 from tests.support.seeds import seed_range, seeds
-from tests.support.smallest_failure import check_scenario
+from tests.support.smallest_failure import check_written
 
 UNSHARED = CONFIGURATIONS["off"]
 STRATEGIES = {
@@ -53,21 +52,11 @@ def test_families_share_and_have_answers(tmp_path: Path) -> None:
 
 
 def _compare(scenario: Scenario, seed: int, strategies: Mapping[str, Strategy]) -> None:
-    check_scenario(seed, scenario, lambda candidate: _wrong(candidate, seed, strategies))
+    check_written(seed, scenario, lambda path, rng: _complaints(path, rng, strategies))
 
 
-def _wrong(scenario: Scenario, seed: int, strategies: Mapping[str, Strategy]) -> list[str]:
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        path = scenario.write(folder)
-        try:
-            return list(_complaints(path, folder, Random(seed), strategies))
-        except Exception as error:
-            return [f"{type(error).__name__}: {error}"]
-
-
-def _complaints(path: Path, folder: Path, rng: Random, strategies: Mapping[str, Strategy]) -> Iterator[str]:
-    answers = Answers(path.read_text(encoding="utf-8"), folder)
+def _complaints(path: Path, rng: Random, strategies: Mapping[str, Strategy]) -> Iterator[str]:
+    answers = Answers(path.read_text(encoding="utf-8"), path.parent)
     unshared = run_local(str(path), sharing=UNSHARED)
     instants = answers.instants()
     looked_at = rng.sample(instants, min(3, len(instants)))

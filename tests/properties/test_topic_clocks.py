@@ -117,7 +117,7 @@ def _tasks(rng: random.Random, sent: list[Sent]) -> list[Task]:
     return tasks
 
 
-@seeds(12)
+@seeds(8)
 def test_clocks_and_verdicts_are_those_of_the_rules(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:

@@ -45,7 +45,7 @@ def known() -> Iterator[None]:
         user_functions.unregister(name)
 
 
-@seeds(6)
+@seeds(4)
 def test_answers_are_those_of_python(seed: int, tmp_path: Path) -> None:
     rng = Random(seed)
     rows = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import pwd
 import shutil
@@ -13,6 +14,10 @@ from glob import glob
 from pathlib import Path
 
 import pytest
+from sqlalchemy import create_engine, text
+from sqlalchemy.engine import make_url
+
+_numbers = itertools.count(1)
 
 
 @contextmanager
@@ -31,6 +36,22 @@ def postgres_server() -> Iterator[str]:
             yield f"postgresql://seine@/postgres?host={folder}"
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def postgres_database(server: str) -> Iterator[str]:
+    """The URL of a new database of a server, which is dropped in the end."""
+    address = make_url(server).set(drivername="postgresql+psycopg")
+    admin = create_engine(address, isolation_level="AUTOCOMMIT")
+    name = f"seine_test_{next(_numbers)}"
+    with admin.connect() as connection:
+        connection.execute(text(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)"))
+        connection.execute(text(f"CREATE DATABASE {name}"))
+        try:
+            yield address.set(drivername="postgresql", database=name).render_as_string(hide_password=False)
+        finally:
+            connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
+    admin.dispose()
 
 
 @contextmanager

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from sqlalchemy import create_engine, func, inspect, select, text, update
-from sqlalchemy.engine import make_url
+from sqlalchemy import create_engine, func, inspect, select, update
 
 from seine.algebra.definitions import JoinEdge, RelationDef, Scheme, Source, StreamDef
 from seine.algebra.expressions import Call, Column, Literal, split_shape
@@ -27,15 +25,7 @@ from seine.graph.node_kinds import node_to_json
 from seine.operators.kinds import KINDS
 from seine.operators.match.deliver_node import DeliverNode
 from seine.operators.step.record_form import Form
-from tests.support.postgres_server import postgres_server
-
-_numbers = itertools.count(1)
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    with postgres_server() as url:
-        yield url
+from tests.support.postgres_server import postgres_database
 
 
 @pytest.fixture(params=["memory", "file", "postgresql"])
@@ -45,19 +35,8 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     elif request.param == "file":
         yield f"sqlite:///{tmp_path / 'catalog.db'}"
     else:
-        yield from _database(request.getfixturevalue("server"))
-
-
-def _database(server: str) -> Iterator[str]:
-    address = make_url(server).set(drivername="postgresql+psycopg")
-    admin = create_engine(address, isolation_level="AUTOCOMMIT")
-    name = f"seine_test_{next(_numbers)}"
-    with admin.connect() as connection:
-        connection.execute(text(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)"))
-        connection.execute(text(f"CREATE DATABASE {name}"))
-        yield address.set(database=name).render_as_string(hide_password=False)
-        connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
-    admin.dispose()
+        with postgres_database(request.getfixturevalue("postgres")) as address:
+            yield address.replace("postgresql://", "postgresql+psycopg://")
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from sqlalchemy import Engine, create_engine, text
 from seine.run_local import run_local
 from seine.runtime.folder import relation_watch
 from tests.support.front_end import refusal
-from tests.support.postgres_server import postgres_server
+from tests.support.postgres_server import postgres_database
 from tests.support.service_rig import Rig
 
 STREAMS = """
@@ -164,8 +164,8 @@ _MOST_SECONDS = 300
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    with postgres_server() as url:
+def server(postgres: str) -> Iterator[str]:
+    with postgres_database(postgres) as url:
         yield url.replace("postgresql://", "postgresql+psycopg://")
 
 

@@ -14,7 +14,7 @@ from seine.errors import SeineError
 from seine.runtime.option_secrets import OptionSecrets
 from seine.sinks.postgres_target import PostgresTarget
 from seine.sinks.sink_progress import SinkProgress
-from tests.support.postgres_server import postgres_server
+from tests.support.postgres_server import postgres_database
 from tests.support.service_rig import Rig, rig_of_two_streams
 from tests.support.sink_rig import query_definitions, stored_sink, wait_for
 
@@ -22,8 +22,8 @@ _WORDS = "CREATE STREAM w (text STRING, n BIGINT, ts BIGINT) TIMESTAMP BY ts WIN
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    with postgres_server() as url:
+def server(postgres: str) -> Iterator[str]:
+    with postgres_database(postgres) as url:
         yield url
 
 

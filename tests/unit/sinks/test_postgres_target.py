@@ -18,7 +18,7 @@ from seine.errors import SeineError
 from seine.runtime.option_secrets import OptionSecrets
 from seine.sinks.postgres_target import PostgresTarget
 from seine.sinks.sink_progress import SinkProgress
-from tests.support.postgres_server import postgres_server
+from tests.support.postgres_server import postgres_database
 from tests.support.service_rig import Rig, rig_of_two_streams
 from tests.support.sink_process import deliver_through_kills
 from tests.support.sink_rig import GrowingChangelog, GrowingResults, query_definitions, stored_sink, wait_for
@@ -27,8 +27,8 @@ READ = ("q1", "q2")
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    with postgres_server() as url:
+def server(postgres: str) -> Iterator[str]:
+    with postgres_database(postgres) as url:
         yield url
 
 

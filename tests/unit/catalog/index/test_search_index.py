@@ -9,8 +9,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from sqlalchemy import create_engine, event, select, text
-from sqlalchemy.engine import make_url
+from sqlalchemy import event, select, text
 
 from seine.algebra.expressions import Column, Literal
 from seine.algebra.types import BIGINT, STRING
@@ -27,7 +26,7 @@ from seine.optimizer.canonical.canonicalise import canonicalise
 from seine.optimizer.canonical.implies import implies
 from tests.support.canonical_conditions import random_condition
 from tests.support.index_conditions import RandomConditions, holds, satisfied, set_implies
-from tests.support.postgres_server import postgres_server
+from tests.support.postgres_server import postgres_database
 from tests.support.seeds import seeds
 
 TABLES = (t.topology, t.term, t.literal, t.clause, t.alternative, t.predicate_set, t.set_clause, t.entry)
@@ -39,14 +38,8 @@ def shared(request: pytest.FixtureRequest) -> Iterator[Catalog]:
     if request.param == "sqlite":
         yield Catalog()
         return
-    with postgres_server() as url:
-        address = make_url(url).set(drivername="postgresql+psycopg")
-        admin = create_engine(address, isolation_level="AUTOCOMMIT")
-        with admin.connect() as connection:
-            connection.execute(text("DROP DATABASE IF EXISTS seine_test_index"))
-            connection.execute(text("CREATE DATABASE seine_test_index"))
-        admin.dispose()
-        catalog = Catalog(address.set(database="seine_test_index").render_as_string(hide_password=False))
+    with postgres_database(request.getfixturevalue("postgres")) as address:
+        catalog = Catalog(address.replace("postgresql://", "postgresql+psycopg://"))
         yield catalog
         catalog.close()
 

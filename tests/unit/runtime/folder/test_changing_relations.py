@@ -18,7 +18,7 @@ from seine.run import Options, Run
 from seine.run_local import run_local
 from seine.runtime.folder import relation_watch
 from seine.runtime.local_host import LocalHost
-from tests.support.postgres_server import postgres_server
+from tests.support.postgres_server import postgres_database
 
 SCRIPT = """
 CREATE STREAM r (ts BIGINT, a BIGINT) TIMESTAMP BY ts WINDOW 8 FROM 'r.jsonl';
@@ -164,7 +164,7 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     if request.param == "sqlite":
         yield f"sqlite:///{tmp_path}/facts.db"
         return
-    with postgres_server() as url:
+    with postgres_database(request.getfixturevalue("postgres")) as url:
         yield url.replace("postgresql://", "postgresql+psycopg://")
 
 
