@@ -11,5 +11,6 @@ from seine.spark.malloc import keep_freed_memory
 
 if __name__ == "__main__":
     keep_freed_memory()
+    pa.set_memory_pool(pa.system_memory_pool())  # Arrow's own gives memory back, and so pays for it again
     pa.array(np.zeros(1))  # Arrow looks for pandas when it first meets an array
     manager()

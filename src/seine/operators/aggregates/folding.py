@@ -67,6 +67,11 @@ class SharedFolds:
         made = [argument.columns(row, num_rows, notice) for argument in self._arguments]
         return [(f"a{i}_{j}", array) for i, arrays in enumerate(made) for j, array in enumerate(arrays)]
 
+    @property
+    def reads(self) -> frozenset[int]:
+        """The columns of the row that arguments read."""
+        return frozenset(i for argument in self._arguments for e in argument.expressions for i in e.columns)
+
     def parts_of(self, batch: pa.RecordBatch) -> list[Named]:
         """The columns that events carry where they are parts of finer groups."""
         return [(name, batch[name]) for name in self._partial.names]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -40,16 +41,18 @@ def computed(
     """
     names = carried_names(batch)
     copied = dict.fromkeys(f"c{e.index}" for e in expressions if isinstance(e, Column))
-    taken = batch.select([*names, *copied]).take(
-        pa.array(rows)
-    )  # all at once, for that costs little more than one
-    picked = Picked(columns, rows)
+    taken, picked = batch.select([*names, *copied]), Picked(columns, rows)
+    everything = _are_all(rows, batch.num_rows)
+    if not everything:
+        taken = taken.take(pa.array(rows))  # all at once, for that costs little more than one
     known = given or [None] * len(expressions)
     values = [
         value
         if value is not None
         else taken[f"c{e.index}"]
         if isinstance(e, Column)
+        else columns.values(e)  # which others may have asked for
+        if everything and not parameters_in([e])
         else evaluate(e, picked, len(rows), parameters)
         for e, value in zip(expressions, known, strict=True)
     ]
@@ -57,6 +60,15 @@ def computed(
         values.insert(0, tags)
     system = taken.columns[: len(names)]
     return pa.RecordBatch.from_arrays(system + values, names + data_names(len(values)))
+
+
+def _are_all(rows: IntArray, size: int) -> bool:
+    """Whether every row is picked once, in order.
+
+    >>> _are_all(np.array([0, 1, 2]), 3), _are_all(np.array([1, 0, 2]), 3)
+    (True, False)
+    """
+    return len(rows) == size and bool((rows == np.arange(size)).all())
 
 
 def parameters_in(expressions: Iterable[Expression]) -> set[int]:

@@ -30,10 +30,12 @@ MOST_MEMBERS = 1 << 20  # rows of frames that are folded at once, unless one fra
 class OrderedRows:
     """Rows in order, those of a segment (a partition at an instant) side by side, from `first` to `last`.
 
-    `peers` ascend; `values` are those of ORDER BY where a frame goes by them, ascending in a segment.
+    `row` says which row of the columns each of them is. `peers` ascend; `values` are those of ORDER BY where
+    a frame goes by them, ascending in a segment.
     """
 
     columns: Sequence[pa.Array]
+    row: IntArray
     first: IntArray
     last: IntArray
     peers: IntArray
@@ -89,10 +91,10 @@ def _reached(rows: OrderedRows, chosen: IntArray, offset: int, side: str) -> Int
 def _one_value(function: OverFunction, rows: OrderedRows, low: IntArray, high: IntArray) -> pa.Array:
     """The value of one row of each frame; NULL, or the default, if it has none."""
     call = function.call
-    value = evaluate(call.args[0], rows.columns, len(rows.first))
+    value = evaluate(call.args[0], rows.columns, len(rows.columns[0]))
     place = high - 1 if call.function == LAST_VALUE else low
     none = high <= low
-    taken = value.take(pa.array(np.where(none, 0, place), mask=none))
+    taken = value.take(pa.array(rows.row.take(np.where(none, 0, place)), mask=none))
     default = call.args[1] if call.function in (LAG, LEAD) else None
     if isinstance(default, Literal) and default.value is not None and none.any():
         whole = pa.array([default.value], call.type.arrow())
@@ -106,8 +108,8 @@ def _folded(function: OverFunction, rows: OrderedRows, low: IntArray, high: IntA
     sizes, count = high - low, len(low)
     places = np.repeat(np.arange(count), sizes)
     members = np.arange(len(places)) - (np.cumsum(sizes) - sizes)[places] + low[places]
-    chosen = pa.array(members)
-    columns = [column.take(chosen) for column in rows.columns]
+    chosen, read = pa.array(rows.row[members]), folding.reads
+    columns = [column.take(chosen) if i in read else None for i, column in enumerate(rows.columns)]
     named = folding.columns(columns, len(members), lambda text: None)
     batch = (
         pa.RecordBatch.from_arrays([array for _, array in named], [name for name, _ in named])

@@ -7,13 +7,14 @@ frames.
 
 Where values are fixed when the instant of a row is complete (frames that look back in the order of time, over
 rows that never end), each row is emitted once, and only the last rows of a partition are kept, as far as
-frames reach. Otherwise all rows alive are, and a partition to which something happens is computed anew.
+frames reach. Otherwise all rows alive are, and of a partition to which something happens those values are
+computed anew, at each instant, that may have changed (`frame_changes.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +22,7 @@ import pyarrow as pa
 from seine.algebra.arrays import BoolArray, IntArray
 from seine.algebra.over_plan import RANGE
 from seine.algebra.rank_plan import Ordering
+from seine.operators.rank.frame_changes import AliveCells, Places, ReachedRows, RowLives, numbered_places
 from seine.operators.rank.frames import OrderedRows, frame_values
 from seine.operators.rank.live_rows import BEGUN, DueRows
 from seine.operators.rank.partitions import PartitionOperator
@@ -28,14 +30,14 @@ from seine.operators.rank.shown_changes import NumberedEntries
 from seine.operators.state.identified_rows import open_rows, take_identities
 from seine.operators.state.keyed_table import HASH
 from seine.operators.state.store import Store
-from seine.rows.delta import FOREVER, NEVER, Delta
-from seine.rows.grouping import as_mask, group_rows
+from seine.rows.delta import FOREVER, Delta
+from seine.rows.grouping import all_equal, as_mask, group_rows
 from seine.rows.hashing import hash_columns
 
 if TYPE_CHECKING:
     from seine.operators.rank.over_node import OverNode
 
-MOST_CELLS = 1 << 18  # rows at instants that are computed at once, unless one instant has more
+MOST_CELLS = 1 << 20  # rows at instants that are computed at once, unless one instant has more
 _NULL_ORDER_VALUE = 2**61  # the value of a NULL in ORDER BY, or its opposite
 
 
@@ -48,6 +50,7 @@ class OverOperator(PartitionOperator):
         super().__init__(node, buckets, values, False)
         self._functions, self._reach = node.functions, node.reach
         self._values = [*values]
+        self._reached = ReachedRows.of([function.frame for function in node.functions])
         ranges = [function.frame for function in node.functions if function.frame.unit == RANGE]
         has_offsets = any(bound for frame in ranges for bound in (frame.start, frame.end))
         self._by_value = node.order[0] if has_offsets else None
@@ -63,7 +66,8 @@ class OverOperator(PartitionOperator):
         partition = order.partition[order.entry[sequence]]
         fresh = np.flatnonzero(sequence >= held.num_rows)
         ordered = rows.take(pa.array(sequence))
-        cells = self._cells(ordered, partition, order.peers[order.entry[sequence]])
+        everyone = np.arange(rows.num_rows)
+        cells = self._cells(ordered, everyone, partition, order.peers[order.entry[sequence]])
         columns = [ordered[name].take(pa.array(fresh)) for name in self._data]
         columns += [frame_values(function, cells, fresh) for function in self._functions]
         starts = ordered[BEGUN].to_numpy()[fresh]
@@ -88,76 +92,61 @@ class OverOperator(PartitionOperator):
         rows, order = self._ordered([held, due.begins])
         sequence = np.argsort(order.entry, kind="stable")
         ends = self._live.end_times(held, due)
-        starts = np.concatenate([np.full(held.num_rows, NEVER), due.begins[BEGUN].to_numpy()])
-        partition = order.partition[order.entry]
-        over = np.flatnonzero(ends < FOREVER)
+        partition, over = order.partition[order.entry], np.flatnonzero(ends < FOREVER)
         happens = np.concatenate([partition[held.num_rows :], partition[over]])
-        times = np.concatenate([starts[held.num_rows :], ends[over]])
-        places = np.unique(np.stack([happens, times], axis=1), axis=0)
-        of, at = places[:, 0], places[:, 1]
-        ordered, lives = rows.take(pa.array(sequence)), (starts[sequence], ends[sequence])
-        partition, peers = partition[sequence], order.peers[order.entry[sequence]]
-        low, high = np.searchsorted(partition, of), np.searchsorted(partition, of, "right")
-        for first, last in _slices(high - low):
-            piece = slice(first, last)
-            cells, place = _alive(low[piece], high[piece], at[piece], lives)
-            chosen = ordered.take(pa.array(cells))
-            opens = np.unique(of[piece], return_index=True)[1]
-            examples = ordered.take(pa.array(low[piece][opens]))
-            instants = _Places(of[piece], at[piece], opens, examples)
-            yield from self._differ(chosen, place, peers[cells], instants, store)
+        times = np.concatenate([due.begins[BEGUN].to_numpy(), ends[over]])
+        of, at, number = numbered_places(happens, times)
+        begins, stops = np.full(rows.num_rows, -1), np.full(rows.num_rows, len(at))
+        begins[held.num_rows :], stops[over] = np.split(number, [due.begins.num_rows])
+        lives = RowLives(begins[sequence], stops[sequence])
+        partition, ordered = partition[sequence], rows.take(pa.array(sequence))
+        peers = order.peers[order.entry[sequence]]
+        places = Places(of, at, np.searchsorted(partition, of), np.searchsorted(partition, of, "right"))
+        for first, last in _slices(places.high - places.low):
+            yield from self._differ(ordered, peers, AliveCells(places, lives, first, last), store)
         self._live.settle(held, due, ends == FOREVER, store)
 
     def _differ(
-        self,
-        rows: pa.RecordBatch,
-        place: IntArray,
-        peers: IntArray,
-        instants: _Places,
-        store: Store,
+        self, rows: pa.RecordBatch, peers: IntArray, alive: AliveCells, store: Store
     ) -> Iterator[Delta]:
-        """What changes from place to place; `rows` are alive at these places, in order."""
-        before = self._shown.of(np.unique(instants.examples[HASH].to_numpy()), store)
-        cells = self._cells(rows, place, peers)
-        everyone = np.arange(rows.num_rows)
-        for name, function in zip(self._values, self._functions, strict=True):
-            rows = rows.append_column(name, frame_values(function, cells, everyone))
-        names = [*self._compared, *self._values]
-        both = pa.concat_batches([rows.select(names), before.select(names)])
+        """What changes from place to place, of rows in order that are alive there."""
+        now, was = alive.near_changes(self._reached)
+        asked = np.zeros(len(alive.row), bool)
+        asked[now] = asked[was] = True
+        slot = np.cumsum(asked) - 1
+        cells = self._cells(rows, alive.row, alive.place, peers[alive.row])
+        values = [frame_values(function, cells, np.flatnonzero(asked)) for function in self._functions]
+        new, old = alive.pairs(now, was)
+        left, right = pa.array(slot[now[new]]), pa.array(slot[was[old]])
+        same = all_equal([v.take(left) for v in values], [v.take(right) for v in values], len(new))
+        begun, ended = np.delete(now, new[same]), np.delete(was, old[same])
+        changed = np.concatenate([begun, ended])
+        made = rows.select(self._compared).take(pa.array(alive.row[changed]))
+        for name, value in zip(self._values, values, strict=True):
+            made = made.append_column(name, value.take(pa.array(slot[changed])))
+        place = np.concatenate([alive.place[begun], alive.place[ended] + 1])
+        weight = np.repeat([1, -1], [len(begun), len(ended)])
+        hashes = np.unique(rows[HASH].to_numpy()[alive.partition_rows])
+        yield from self._told(made, alive.times(place), weight, self._shown.of(hashes, store), store)
+
+    def _told(
+        self, made: pa.RecordBatch, times: IntArray, weight: IntArray, before: pa.RecordBatch, store: Store
+    ) -> Iterator[Delta]:
+        """Rows that begin and end at instants, told; `before` has those that are shown."""
+        both = pa.concat_batches([made, before.select(made.schema.names)])
         groups = group_rows(hash_columns(both.columns, both.num_rows), both.columns)
         label = np.empty(both.num_rows, np.int64)
         label[groups.order] = groups.labels()
-        now, was = label[: rows.num_rows], label[rows.num_rows :]
-        opens = self._opens(before, instants.examples, instants.opens)
-        begun, ended = _changes(now, place, was, opens, instants.partition, instants.time)
-        yield from self._shown.change(before, was, begun, ended, both.take(pa.array(groups.firsts)), store)
+        begun, ended = _balanced(label[: made.num_rows], times, weight)
+        shown = label[made.num_rows :]
+        yield from self._shown.change(before, shown, begun, ended, both, groups.firsts, store)
 
-    def _opens(self, before: pa.RecordBatch, examples: pa.RecordBatch, first: IntArray) -> IntArray:
-        """The first place of the partition of each row that was shown; of each partition there is a row."""
-        names = [HASH, *self._partition]
-        both = pa.concat_batches([examples.select(names), before.select(names)])
-        groups = group_rows(both[HASH].to_numpy(), [both[name] for name in self._partition])
-        label = np.empty(both.num_rows, np.int64)
-        label[groups.order] = groups.labels()
-        opens = np.zeros(len(groups.starts), np.int64)
-        opens[label[: examples.num_rows]] = first
-        return np.asarray(opens[label[examples.num_rows :]])
-
-    def _cells(self, rows: pa.RecordBatch, segment: IntArray, peers: IntArray) -> OrderedRows:
+    def _cells(self, rows: pa.RecordBatch, row: IntArray, segment: IntArray, peers: IntArray) -> OrderedRows:
         first, last = np.searchsorted(segment, segment), np.searchsorted(segment, segment, "right") - 1
         new = np.ones(len(segment), np.int64)
         new[1:] = (segment[1:] != segment[:-1]) | (peers[1:] != peers[:-1])
-        values = None if self._by_value is None else _order_values(rows, self._by_value)
-        return OrderedRows([rows[name] for name in self._data], first, last, np.cumsum(new), values)
-
-
-class _Places(NamedTuple):
-    """Partitions at instants, in order: the first place of each partition, and a row of it."""
-
-    partition: IntArray
-    time: IntArray
-    opens: IntArray
-    examples: pa.RecordBatch
+        values = None if self._by_value is None else _order_values(rows, self._by_value)[row]
+        return OrderedRows([rows[name] for name in self._data], row, first, last, np.cumsum(new), values)
 
 
 def _order_values(rows: pa.RecordBatch, order: Ordering) -> IntArray:
@@ -181,33 +170,15 @@ def _slices(sizes: IntArray) -> Iterator[tuple[int, int]]:
         at = stop
 
 
-def _alive(
-    low: IntArray, high: IntArray, at: IntArray, lives: tuple[IntArray, IntArray]
-) -> tuple[IntArray, IntArray]:
-    """The rows of each place that are alive then, and the number of the place of each."""
-    sizes = high - low
-    place = np.repeat(np.arange(len(sizes)), sizes)
-    rows = np.arange(len(place)) - (np.cumsum(sizes) - sizes)[place] + low[place]
-    alive = (lives[0][rows] <= at[place]) & (at[place] < lives[1][rows])
-    return np.asarray(rows[alive]), np.asarray(place[alive])
-
-
-def _changes(
-    now: IntArray, place: IntArray, was: IntArray, opens: IntArray, of: IntArray, at: IntArray
-) -> tuple[NumberedEntries, NumberedEntries]:
-    """Which labels begin and end: those of a place against those of the place before it."""
-    is_last = np.append(of[1:] != of[:-1], True)
-    stays = ~is_last[place]
-    label = np.concatenate([now, now[stays], was])
-    where = np.concatenate([place, place[stays] + 1, opens])
-    weight = np.repeat([1, -1], [len(now), len(label) - len(now)])
-    order = np.lexsort((where, label))
-    label, where, weight = label[order], where[order], weight[order]
+def _balanced(label: IntArray, time: IntArray, weight: IntArray) -> tuple[NumberedEntries, NumberedEntries]:
+    """Which labels begin and end at an instant, those that do both left out."""
+    order = np.lexsort((time, label))
+    label, time, weight = label[order], time[order], weight[order]
     new = np.ones(len(label), bool)
-    new[1:] = (label[1:] != label[:-1]) | (where[1:] != where[:-1])
+    new[1:] = (label[1:] != label[:-1]) | (time[1:] != time[:-1])
     first = np.flatnonzero(new)
     more = np.add.reduceat(weight, first) if len(first) else weight
-    label, time = label[first], at[where[first]]
+    label, time = label[first], time[first]
     nothing = np.zeros(len(label), np.int64)
     begun, ended = np.maximum(more, 0), np.maximum(-more, 0)
     return (

@@ -59,8 +59,7 @@ class RankOperator(PartitionOperator):
         events = _events(entry[len(entry) - len(ends) :], due.begins[BEGUN].to_numpy(), ends)
         begun, ended = shown_changes(self._ranking, order, wanted[order.firsts], count, events)
         of_shown = of_held if self._ranking.forgets else of_before
-        example = rows.take(pa.array(order.firsts))
-        yield from self._shown.change(before, of_shown, begun, ended, example, store)
+        yield from self._shown.change(before, of_shown, begun, ended, rows, order.firsts, store)
         if not self._ranking.forgets:
             kept = ends == FOREVER
             if self._prunes:

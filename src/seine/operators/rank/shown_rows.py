@@ -43,24 +43,29 @@ class ShownRows:
         begun: NumberedEntries,
         ended: NumberedEntries,
         rows: pa.RecordBatch,
+        firsts: IntArray,
         store: Store,
     ) -> Iterator[Delta]:
-        """Begin and end to show rows; `before` are shown, with these entries, and `rows` has one of each."""
+        """Begin and end to show rows; `before` are shown, with these entries.
+
+        `firsts` says where `rows` has one of each entry.
+        """
         begun = _in_order_of_time(begun)
-        fresh = self._beginning(rows, begun, store)
-        shown = pa.concat_batches([before, fresh])
-        ends = _end_times(
-            np.concatenate([entry, begun.entry]),
-            shown[_NUMBER].to_numpy(),
-            shown[_SINCE].to_numpy(),
-            shown[_IDENTITY].to_numpy(),
-            ended,
+        fresh = self._beginning(rows, firsts, begun, store)
+        number, since, identity = (
+            np.concatenate([before[name].to_numpy(), fresh[name].to_numpy()])
+            for name in (_NUMBER, _SINCE, _IDENTITY)
         )
+        ends = _end_times(np.concatenate([entry, begun.entry]), number, since, identity, ended)
         over = ends < FOREVER
-        self._write(before.filter(pa.array(over[: before.num_rows])), 0, store)
+        gone, left = (
+            part.filter(pa.array(mask))
+            for part, mask in zip((before, fresh), np.split(over, [before.num_rows]), strict=True)
+        )
+        self._write(gone, 0, store)
         self._write(fresh.filter(pa.array(~over[before.num_rows :])), 1, store)
         if fresh.num_rows or over.any():
-            yield Delta(self._emitted(fresh), self._emitted(shown.filter(pa.array(over)), ends[over]))
+            yield Delta(self._emitted(fresh), self._emitted(pa.concat_batches([gone, left]), ends[over]))
 
     def everything(self, store: Store) -> pa.RecordBatch:
         return self._table(store).everything()
@@ -75,9 +80,11 @@ class ShownRows:
     def _table(self, store: Store) -> KeyedTable:
         return KeyedTable(store, "shown", self._schema, [_IDENTITY], live=_LIVE)
 
-    def _beginning(self, rows: pa.RecordBatch, begun: NumberedEntries, store: Store) -> pa.RecordBatch:
+    def _beginning(
+        self, rows: pa.RecordBatch, firsts: IntArray, begun: NumberedEntries, store: Store
+    ) -> pa.RecordBatch:
         count = len(begun.entry)
-        chosen = rows.take(pa.array(begun.entry))
+        chosen = rows.take(pa.array(firsts[begun.entry]))
         live, identities = np.ones(count, np.int64), take_identities(store, count)
         numbers = {_LIVE: live, _IDENTITY: identities, _SINCE: begun.time, _NUMBER: begun.number}
         arrays = [pa.array(numbers[name]) if name in numbers else chosen[name] for name in self._schema.names]

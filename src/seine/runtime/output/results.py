@@ -91,7 +91,7 @@ class Results:
             self._delivered += len(few)
             self._wait(kind, records, few)
             return
-        hit, place, counts = np.unique(picks, return_inverse=True, return_counts=True)
+        hit, place, counts = _counted(picks, len(queries))
         names = [queries[i] for i in hit.tolist()]
         numbers = self._counts.numbered(names)
         if not within:
@@ -146,7 +146,7 @@ class Results:
 
     def _spend(self, numbers: IntArray, size: int) -> None:
         """Count the bytes of records, for each query its share of them."""
-        hit, counts = np.unique(numbers, return_counts=True)
+        hit, _, counts = _counted(numbers, len(self._counts.names))
         spent = self._counts.add_bytes(hit, size * counts // len(numbers))
         greedy = np.flatnonzero(spent > self._meter.budget.bytes)
         if len(greedy):
@@ -218,7 +218,28 @@ def _ops(begins: pa.Array) -> pa.Array | str:
     mask = begins.to_numpy(zero_copy_only=False)
     if mask.all() or not mask.any():
         return "+" if mask[0] else "-"
-    return pa.array(np.where(mask, "+", "-"), pa.string())
+    signs = pa.py_buffer(np.where(mask, b"+", b"-"))
+    return pa.Array.from_buffers(pa.string(), len(mask), [None, _unit_offsets(len(mask)), signs])
+
+
+def _unit_offsets(count: int) -> pa.Buffer:
+    """Where texts of one byte begin and end."""
+    return pa.py_buffer(np.arange(count + 1, dtype=np.int32))
+
+
+def _counted(picks: IntArray, size: int) -> tuple[IntArray, IntArray, IntArray]:
+    """The different numbers below `size` that occur, the place of each one given among them, how often each.
+
+    >>> [a.tolist() for a in _counted(np.array([7, 3, 7]), 8)]
+    [[3, 7], [1, 0, 1], [1, 2]]
+    """
+    if size > len(picks):  # a table of all numbers would be longer than what is counted
+        hit, place, counts = np.unique(picks, return_inverse=True, return_counts=True)
+        return hit, place, counts
+    often = np.bincount(picks, minlength=size)
+    hit = np.flatnonzero(often)
+    place = np.zeros(len(picks), np.int64) if len(hit) == 1 else (np.cumsum(often > 0) - 1)[picks]
+    return hit, place, often[hit]
 
 
 def _records(batch: pa.RecordBatch, end: str, begins: bool, width: int) -> pa.RecordBatch:

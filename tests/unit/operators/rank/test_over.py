@@ -17,6 +17,7 @@ from seine.algebra.plan import AggregateCall
 from seine.algebra.rank_plan import Ordering
 from seine.algebra.types import BIGINT, STRING
 from seine.graph.node import Port
+from seine.operators.rank import over
 from seine.operators.rank.over import OverOperator
 from seine.operators.rank.over_node import OverNode
 from seine.operators.state.store import MemoryStore
@@ -47,6 +48,11 @@ AROUND = (
     OverFunction(AggregateCall(LAST_VALUE, (VALUE,), BIGINT), Frame(ROWS, None, None)),
     OverFunction(SUM, Frame(RANGE, None, 3)),
 )
+NEAR = (  # no frame goes by values: of a large partition only some rows may change
+    OverFunction(SUM, Frame(ROWS, -1, 0)),
+    OverFunction(AggregateCall(LAG, (VALUE, Literal(9, BIGINT)), BIGINT), Frame(ROWS, -2, -2)),
+)
+AHEAD = (OverFunction(SUM, Frame(ROWS, 1, 2)), OverFunction(SUM, Frame(ROWS, 0, 1)))
 
 
 def node(functions: tuple[OverFunction, ...], lives: str) -> OverNode:
@@ -114,11 +120,19 @@ def _without_starts(records: Counter) -> Counter:
 @seeds(3)
 @pytest.mark.parametrize(
     ("functions", "lives"),
-    [(BACK, "fixed"), (BACK, "expiring"), (BACK, "retracted"), (AROUND, "expiring"), (AROUND, "retracted")],
+    [
+        (BACK, "fixed"),
+        *(
+            (functions, lives)
+            for functions in (BACK, AROUND, NEAR, AHEAD)
+            for lives in ("expiring", "retracted")
+        ),
+    ],
 )
 def test_rows_have_the_values_of_their_frames(
-    functions: tuple[OverFunction, ...], lives: str, seed: int
+    functions: tuple[OverFunction, ...], lives: str, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(over, "MOST_CELLS", (1, 50, 1 << 20)[seed % 3])
     random = Random(f"{seed} {lives}")
     rows = world(random, lives)
     wanted = _without_starts(expected(rows, framed(functions), None))
