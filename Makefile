@@ -41,8 +41,8 @@ $(STAMP): pyproject.toml requirements.lock
 demo: install
 	@$(WITH_JAVA) && export JAVA_HOME && $(BIN)/seine demo
 
-# Without TESTS, parts of the work, two at a time and the longest first; the last has what no other has.
-FOLDERS := tests/spark tests/unit tests/conformance tests/properties
+# Without TESTS, parts of the work, two at a time; the order keeps two that start Spark apart, and the last has what no other has.
+FOLDERS := tests/spark tests/unit tests/properties tests/conformance
 PYTEST = $(WITH_JAVA) && export JAVA_HOME && $(BIN)/python -m pytest -p no:cacheprovider -m "not slow and not small_batches"
 
 .PHONY: console package site install demo test $(FOLDERS) other-tests properties chaos kills fuzz soak conformance lint format bench lock clean
