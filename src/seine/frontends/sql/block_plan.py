@@ -38,7 +38,8 @@ class Projection:
 def block_plan(block: FromBlock, node: exp.Expr, context: Context) -> Plan:
     """The joins and the selection of a block that is not inlined in an outer block."""
     if not any(isinstance(part, Scan) for item in block.items for part in walk(item)):
-        raise context.error(node, "a SELECT needs a stream in FROM", "relations alone never change")
+        hint = "relations alone never change" if block.items else "declare a RELATION of such rows"
+        raise context.error(node, "a SELECT needs a stream in FROM", hint)
     return joined_plan(block, node, context)
 
 
