@@ -33,7 +33,7 @@ def check_topics(
     spark: SparkSession, deployment: Deployment, reading: SparkReading, seconds: float
 ) -> dict[SourceBranch, RunError]:
     """What `unreadable_branches` says; notes the ids of topics that are new."""
-    ids_now, unreadable = _asked(spark, deployment, reading, seconds)
+    ids_now, unreadable = _topics_now(spark, deployment, reading, seconds)
     if ids_now and ids_now != kept_ids(deployment.topics):
         write_whole(deployment.topics, msgspec.json.encode(ids_now))
     return unreadable
@@ -46,10 +46,10 @@ def unreadable_branches(
 
     A topic is gone, or not the one that was read before, or has lost what is next, or its broker is silent.
     """
-    return _asked(spark, deployment, reading, seconds)[1]
+    return _topics_now(spark, deployment, reading, seconds)[1]
 
 
-def _asked(
+def _topics_now(
     spark: SparkSession, deployment: Deployment, reading: SparkReading, seconds: float
 ) -> tuple[Ids, dict[SourceBranch, RunError]]:
     streams = {stream.name: stream for stream in reading.streams if _topics(stream)}

@@ -22,12 +22,12 @@ class Rig:
 
     def __init__(self, *answers: Mapping[SourceBranch, RunError | None] | SeineError) -> None:
         self.answers = [*answers]
-        self.told: list[Mapping[SourceBranch, RunError]] = []
-        self.asked = 0
+        self.reports: list[Mapping[SourceBranch, RunError]] = []
+        self.looks = 0
 
     def ask(self, branches: Collection[SourceBranch]) -> Mapping[SourceBranch, RunError | None]:
         assert {*branches} == {_BIDS, _SALES}
-        self.asked += 1
+        self.looks += 1
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         if isinstance(answer, SeineError):
             raise answer
@@ -49,23 +49,23 @@ def test_one_that_can_be_read_ends_the_waiting() -> None:
     rig = Rig(
         both, SeineError("nobody knows"), {_BIDS: _REMADE, _SALES: _GONE}, {_BIDS: _REMADE, _SALES: None}
     )
-    waiting = WaitingBranches(both, rig.ask, rig.told.append)
+    waiting = WaitingBranches(both, rig.ask, rig.reports.append)
     rig.wait(waiting)
-    assert waiting.can_go_on and rig.asked == 4
-    assert rig.told == [both, both, {_BIDS: _REMADE, _SALES: _GONE}, {_BIDS: _REMADE}]
+    assert waiting.can_go_on and rig.looks == 4
+    assert rig.reports == [both, both, {_BIDS: _REMADE, _SALES: _GONE}, {_BIDS: _REMADE}]
 
 
 def test_one_that_was_dropped_is_not_waited_for() -> None:
     rig = Rig({_BIDS: _GONE})
-    waiting = WaitingBranches({_BIDS: _GONE, _SALES: _GONE}, rig.ask, rig.told.append)
-    while rig.asked < 3:
+    waiting = WaitingBranches({_BIDS: _GONE, _SALES: _GONE}, rig.ask, rig.reports.append)
+    while rig.looks < 3:
         time.sleep(0.005)
     waiting.close()
-    assert not waiting.can_go_on and rig.told[-1] == {_BIDS: _GONE}
+    assert not waiting.can_go_on and rig.reports[-1] == {_BIDS: _GONE}
 
 
 def test_nothing_is_asked_if_all_can_be_read() -> None:
     rig = Rig({})
-    waiting = WaitingBranches({}, rig.ask, rig.told.append)
+    waiting = WaitingBranches({}, rig.ask, rig.reports.append)
     time.sleep(0.02)
-    assert (rig.asked, rig.told, waiting.can_go_on) == (0, [{}], False)
+    assert (rig.looks, rig.reports, waiting.can_go_on) == (0, [{}], False)
