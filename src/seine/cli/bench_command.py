@@ -47,7 +47,7 @@ PARTS = {
         *("order", "spark", "many", "registration", "balance"),
     ),
     "xscl": ("figures", "feed", "stage-1", "spark", "million", "registration"),
-    "nexmark": ("seine", "flink", "spark", "together", "variants"),
+    "nexmark": ("seine", "flink", "spark", "together", "variants", "flink-variants"),
     "kafka": ("cost", "driver", "latency"),
 }
 _ABOUT = """\

@@ -24,8 +24,15 @@ def main() -> None:
                 environment.execute_sql(statement).wait()
             failure = None
         except Exception as error:  # whatever Flink refuses: the next job runs all the same
-            failure = str(error).strip().splitlines()[-1][:300]
+            failure = _reason(str(error))
         print(json.dumps({"ends": name, "failure": failure}), flush=True)
+
+
+def _reason(trace: str) -> str:
+    """The innermost cause that a trace of Java names, or its first line."""
+    lines = trace.strip().splitlines() or ["no reason given"]
+    causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
+    return (causes[-1] if causes else lines[0])[:300]
 
 
 def _environment(settings: dict[str, str]) -> Any:

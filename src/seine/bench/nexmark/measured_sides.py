@@ -16,6 +16,7 @@ from seine.bench.nexmark.event_files import write_events, write_script
 from seine.bench.nexmark.flink_environment import flink_python
 from seine.bench.nexmark.flink_queries import FLINK_RUNS
 from seine.bench.nexmark.on_flink import Place, run_flink
+from seine.bench.nexmark.on_flink_variants import run_flink_variants
 from seine.bench.nexmark.on_seine_queries import run_scripts
 from seine.demo.nexmark.nexmark_files import QUERIES
 from seine.errors import RunError
@@ -69,6 +70,23 @@ class Measured:
             for query, cost in run_flink(flink_python(), places):
                 self._figures.keep(self._key("flink", query), asdict(cost))
         return {query: self._figures[self._key("flink", query)] for query in wanted}
+
+    def flink_variants(self) -> dict[int, Figure]:
+        """What one job of so many variants of each of ten queries takes, up to one that fails."""
+
+        def measure() -> Figure:
+            counts, seconds = self._sizes["flink_variants"], self._sizes["flink_seconds"]
+            taken = run_flink_variants(flink_python(), self._variant_events, counts, seconds)
+            return {str(count): asdict(cost) for count, cost in taken}
+
+        figures = self._figures.take(self._key("flink", "variants"), measure)
+        return {count: figures[str(count)] for count in sorted(map(int, figures))}
+
+    @cached_property
+    def _variant_events(self) -> Path:
+        folder = self._folder / "variants"
+        write_events(folder, self._sizes["flink_variant_events"], 1, self._sizes["rate"])
+        return folder
 
     def _job(self, name: str, queries: str) -> tuple[str, str, int, int]:
         script = write_script(self._place(name).whole, name.replace(" ", "_"), queries)

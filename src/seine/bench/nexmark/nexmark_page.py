@@ -38,6 +38,12 @@ _ABOUT_VARIANTS = """\
 
 Ten queries, and {variants:,} variants of each: other thresholds, categories, states, remainders and window
 lengths, each for its own part of the events."""
+_ABOUT_FLINK_VARIANTS = """\
+### Personal variants on Flink
+
+The same variants on Flink {version}, in one job, a statement set with an INSERT for each:
+{flink_variant_events:,} events, a heap of 4 GiB, at most {flink_seconds} seconds for each number of variants.
+Planning and starting are counted."""
 
 
 def main(
@@ -56,6 +62,9 @@ def main(
         if only in (None, "variants"):
             about = _ABOUT_VARIANTS.format(**sizes)
             pages.append(f"{about}\n\n{_varied(measured, sizes['variants'])}")
+        if only in (None, "flink-variants"):
+            about = _ABOUT_FLINK_VARIANTS.format(version=VERSION, **sizes)
+            pages.append(f"{about}\n\n{_varied_on_flink(measured)}")
     return "\n\n".join(pages)
 
 
@@ -131,13 +140,23 @@ def _varied(measured: Measured, variants: int) -> Table:
     return table
 
 
+def _varied_on_flink(measured: Measured) -> Table:
+    table = Table("queries", "seconds", "CPU-seconds", "end")
+    for count, cost in measured.flink_variants().items():
+        end = cost["failure"] or "all results"
+        table.add(f"{10 * count:,}", f"{cost['wall']:.0f}", f"{cost['cpu']:.0f}", end)
+    return table
+
+
 FULL: Mapping[str, Any] = {
     **{"events": 2_000_000, "sellers": 16_000_000, "rate": 10_000, "files": 7},
     **{"batch_rows": 400_000, "warm": 2, "variants": 1_000},
+    **{"flink_variants": (1, 3, 10, 30, 100, 1_000), "flink_variant_events": 100_000, "flink_seconds": 600},
 }
 QUICK: Mapping[str, Any] = {
     **{"events": 8_000, "sellers": 40_000, "rate": 200, "files": 4},
     **{"batch_rows": 2_000, "warm": 1, "variants": 10},
+    **{"flink_variants": (1,), "flink_variant_events": 2_000, "flink_seconds": 120},
     "queries": ("q2", "q5", "q12", "q15", "q20"),
     "runner": together,
     "scripts": run_scripts_here,

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Timer
 from typing import NamedTuple
 
 from seine.bench.harness.measure import tree_cpu
@@ -57,12 +60,12 @@ def run_flink(
         folders = sorted({folder for place in queries.values() for folder in place})
         databases = {folder: f"events_{number}" for number, folder in enumerate(folders)}
         request = {
-            "settings": _settings(out, parallelism),
-            "tables": [text for folder, name in databases.items() for text in _tables(name, folder)],
+            "settings": settings(out, parallelism),
+            "tables": [text for folder, name in databases.items() for text in tables(name, folder)],
             "jobs": [job for query, place in queries.items() for job in _jobs(query, place, databases, out)],
         }
         taken: list[JobCost] = []
-        for number, (_, cost) in enumerate(_carried(python, request)):
+        for number, (_, cost) in enumerate(carried(python, request)):
             taken.append(cost)
             if number % 3 == 2:
                 yield list(queries)[number // 3], _beyond(*taken[-2:])
@@ -72,16 +75,25 @@ def _beyond(first: JobCost, whole: JobCost) -> JobCost:
     return JobCost(whole.wall - first.wall, whole.cpu - first.cpu, first.failure or whole.failure)
 
 
-def _carried(python: str, request: object) -> Iterator[tuple[str, JobCost]]:
-    """The cost of each job, by the clocks when the process says that it begins and ends."""
-    with subprocess.Popen(
-        [python, flink_job.__file__],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
-    ) as process:
+def carried(
+    python: str, request: object, environment: Mapping[str, str] = os.environ, seconds: int | None = None
+) -> Iterator[tuple[str, JobCost]]:
+    """The cost of each job, by the clocks when the process says that it begins and ends.
+
+    With a limit of time, jobs that have not ended by then are left out.
+    """
+    with (
+        subprocess.Popen(
+            [python, flink_job.__file__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env={name: value for name, value in environment.items() if name != "PYTHONPATH"},
+            start_new_session=True,  # to be ended with its JVM
+        ) as process,
+        _ended_after(process, seconds),
+    ):
         assert process.stdin is not None and process.stdout is not None
         process.stdin.write(json.dumps(request))
         process.stdin.close()
@@ -98,7 +110,19 @@ def _carried(python: str, request: object) -> Iterator[tuple[str, JobCost]]:
                 yield said["ends"], JobCost(now[0] - began[0], now[1] - began[1], said["failure"])
 
 
-def _settings(out: str, parallelism: int) -> dict[str, str]:
+@contextmanager
+def _ended_after(process: subprocess.Popen[str], seconds: int | None) -> Iterator[None]:
+    """End a process and what it has started when the time is over."""
+    timer = Timer(seconds or 0, lambda: os.killpg(process.pid, signal.SIGKILL))
+    if seconds is not None:
+        timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def settings(out: str, parallelism: int) -> dict[str, str]:
     return {
         "parallelism.default": str(parallelism),
         "state.backend.type": "rocksdb",
@@ -112,13 +136,13 @@ def _settings(out: str, parallelism: int) -> dict[str, str]:
     }
 
 
-def _tables(database: str, folder: Path) -> list[str]:
+def tables(database: str, folder: Path) -> list[str]:
     """A database with the streams as tables, and the side input."""
     made = [
-        f"CREATE TABLE {name} ({columns.format(time=_TIME)}) WITH ({_files(folder / name)}, {_JSON})"
+        f"CREATE TABLE {name} ({columns.format(time=_TIME)}) WITH ({files_at(folder / name)}, {_JSON})"
         for name, columns in _COLUMNS.items()
     ]
-    side = f"{_files(folder / 'side_input.jsonl')}, 'format' = 'json'"
+    side = f"{files_at(folder / 'side_input.jsonl')}, 'format' = 'json'"
     made.append(f"CREATE TABLE side_input (`key` BIGINT, `value` STRING) WITH ({side})")
     return [f"CREATE DATABASE {database}", f"USE {database}", *made]
 
@@ -139,8 +163,8 @@ def _jobs(query: str, place: Place, databases: Mapping[Path, str], out: str) -> 
 def _statement(table: str, query: str, path: Path) -> str:
     """What writes the answer of a query to files."""
     form = "debezium-json" if query in CHANGING else "json"
-    return f"CREATE TABLE {table} WITH ({_files(path)}, 'format' = '{form}') AS {flink_text(query)}"
+    return f"CREATE TABLE {table} WITH ({files_at(path)}, 'format' = '{form}') AS {flink_text(query)}"
 
 
-def _files(path: Path) -> str:
+def files_at(path: Path) -> str:
     return f"'connector' = 'filesystem', 'path' = 'file://{path}'"

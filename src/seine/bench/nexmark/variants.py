@@ -27,9 +27,18 @@ def variant_queries(count: int) -> str:
     >>> variant_queries(2).count("CREATE QUERY")
     20
     """
-    text = Template(files("seine.bench.nexmark").joinpath("variants.sql").read_text(encoding="utf-8"))
-    numbers = range(0, OF, -(-OF // count))
-    return "\n".join(text.substitute(_constants(number)) for number in numbers)
+    text = files("seine.bench.nexmark").joinpath("variants.sql").read_text(encoding="utf-8")
+    return substituted(text, count)
+
+
+def substituted(text: str, count: int) -> str:
+    """A template with the constants of each of so many variants, one after the other.
+
+    >>> substituted("$number: $category; ", 2)
+    '0: 10; \\n500: 10; '
+    """
+    template, numbers = Template(text), range(0, OF, -(-OF // count))
+    return "\n".join(template.substitute(_constants(number)) for number in numbers)
 
 
 def _constants(number: int) -> dict[str, object]:
@@ -43,5 +52,6 @@ def _constants(number: int) -> dict[str, object]:
         "part": number // _CATEGORIES,
         "state": STATES[number % len(STATES)],
         "long": 5 + number,
+        "clock": "{}:{:02d}".format(*divmod(5 + number, 60)),  # the same in minutes and seconds
         "short": 2 + number % 60,
     }

@@ -42,14 +42,14 @@ class ReachedRows(NamedTuple):
         return ReachedRows(max(0, *behind), max(0, *ahead))
 
 
-class RowLives(NamedTuple):
+class AlivePlaces(NamedTuple):
     """From which place on each row is alive, -1 if it was before, and from which no longer."""
 
     begins: IntArray
     ends: IntArray
 
 
-class Places(NamedTuple):
+class PartitionInstants(NamedTuple):
     """Partitions at instants, in order, and the rows [low, high) of the partition of each."""
 
     partition: IntArray
@@ -61,7 +61,7 @@ class Places(NamedTuple):
 class AliveCells:
     """The cells of the places [first, last), in order, each partition with the place before its first one."""
 
-    def __init__(self, places: Places, lives: RowLives, first: int, last: int) -> None:
+    def __init__(self, places: PartitionInstants, lives: AlivePlaces, first: int, last: int) -> None:
         partition = places.partition[first:last]
         opens = np.append(True, partition[1:] != partition[:-1])
         at = np.arange(len(partition)) + np.cumsum(opens)

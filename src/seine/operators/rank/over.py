@@ -22,7 +22,13 @@ import pyarrow as pa
 from seine.algebra.arrays import BoolArray, IntArray
 from seine.algebra.over_plan import RANGE
 from seine.algebra.rank_plan import Ordering
-from seine.operators.rank.frame_changes import AliveCells, Places, ReachedRows, RowLives, numbered_places
+from seine.operators.rank.frame_changes import (
+    AliveCells,
+    AlivePlaces,
+    PartitionInstants,
+    ReachedRows,
+    numbered_places,
+)
 from seine.operators.rank.frames import OrderedRows, frame_values
 from seine.operators.rank.live_rows import BEGUN, DueRows
 from seine.operators.rank.partitions import PartitionOperator
@@ -98,10 +104,12 @@ class OverOperator(PartitionOperator):
         of, at, number = numbered_places(happens, times)
         begins, stops = np.full(rows.num_rows, -1), np.full(rows.num_rows, len(at))
         begins[held.num_rows :], stops[over] = np.split(number, [due.begins.num_rows])
-        lives = RowLives(begins[sequence], stops[sequence])
+        lives = AlivePlaces(begins[sequence], stops[sequence])
         partition, ordered = partition[sequence], rows.take(pa.array(sequence))
         peers = order.peers[order.entry[sequence]]
-        places = Places(of, at, np.searchsorted(partition, of), np.searchsorted(partition, of, "right"))
+        places = PartitionInstants(
+            of, at, np.searchsorted(partition, of), np.searchsorted(partition, of, "right")
+        )
         for first, last in _slices(places.high - places.low):
             yield from self._differ(ordered, peers, AliveCells(places, lives, first, last), store)
         self._live.settle(held, due, ends == FOREVER, store)
@@ -111,11 +119,11 @@ class OverOperator(PartitionOperator):
     ) -> Iterator[Delta]:
         """What changes from place to place, of rows in order that are alive there."""
         now, was = alive.near_changes(self._reached)
-        asked = np.zeros(len(alive.row), bool)
-        asked[now] = asked[was] = True
-        slot = np.cumsum(asked) - 1
+        in_doubt = np.zeros(len(alive.row), bool)
+        in_doubt[now] = in_doubt[was] = True
+        slot = np.cumsum(in_doubt) - 1
         cells = self._cells(rows, alive.row, alive.place, peers[alive.row])
-        values = [frame_values(function, cells, np.flatnonzero(asked)) for function in self._functions]
+        values = [frame_values(function, cells, np.flatnonzero(in_doubt)) for function in self._functions]
         new, old = alive.pairs(now, was)
         left, right = pa.array(slot[now[new]]), pa.array(slot[was[old]])
         same = all_equal([v.take(left) for v in values], [v.take(right) for v in values], len(new))
@@ -127,9 +135,9 @@ class OverOperator(PartitionOperator):
         place = np.concatenate([alive.place[begun], alive.place[ended] + 1])
         weight = np.repeat([1, -1], [len(begun), len(ended)])
         hashes = np.unique(rows[HASH].to_numpy()[alive.partition_rows])
-        yield from self._told(made, alive.times(place), weight, self._shown.of(hashes, store), store)
+        yield from self._told_changes(made, alive.times(place), weight, self._shown.of(hashes, store), store)
 
-    def _told(
+    def _told_changes(
         self, made: pa.RecordBatch, times: IntArray, weight: IntArray, before: pa.RecordBatch, store: Store
     ) -> Iterator[Delta]:
         """Rows that begin and end at instants, told; `before` has those that are shown."""

@@ -13,6 +13,7 @@ those are in the table that may be shown, so its size goes by n and by what happ
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -155,7 +156,8 @@ class _Rounds:
     def _shown(self, tables: _Tables, alive: IntArray, rows: IntArray) -> tuple[IntArray, IntArray]:
         """How many copies of each entry are shown at each instant, and the number of the first, from 0."""
         standing = alive[tables.by_instant]  # an instant's entries side by side
-        wanted = self._wanted[rows][tables.row_by_instant]
+        most = self._wanted[rows]
+        wanted = most[0] if (most == most[0]).all() else most[tables.row_by_instant]
         function = self._ranking.function
         if function == ROW_NUMBER:
             number = tables.sums_before(standing)
@@ -172,9 +174,7 @@ class _Rounds:
                 number = before[first]
             shown = np.where(number < wanted, standing, 0)
         number = np.where(shown > 0, number, 0) if self._ranking.numbered else np.zeros_like(number)
-        back = np.empty_like(tables.by_instant)
-        back[tables.by_instant] = np.arange(len(back))
-        return shown[back], number[back]
+        return shown[tables.beside], number[tables.beside]
 
     def _note(
         self, tables: _Tables, shown: IntArray, number: IntArray, rows: IntArray, first: IntArray
@@ -215,20 +215,25 @@ class _Tables:
 
     def __init__(self, heights: IntArray, widths: IntArray) -> None:
         self.table = np.repeat(np.arange(len(heights)), heights)  # of each row of any table
-        self._width = widths[self.table]
-        self.opens = np.cumsum(self._width) - self._width  # the first cell of each row
-        self.last = self.opens + self._width - 1
-        self.row = np.repeat(np.arange(len(self.table)), self._width)  # of each cell
+        width = widths[self.table]
+        self.opens = np.cumsum(width) - width  # the first cell of each row
+        self.last = self.opens + width - 1
+        self.row = np.repeat(np.arange(len(self.table)), width)  # of each cell
         cells = heights * widths
         base = (np.cumsum(cells) - cells)[self.table]
-        top = (np.cumsum(heights) - heights)[self.table]
-        height = heights[self.table]
-        instant = np.arange(len(self.row)) - self.opens[self.row]
-        beside = base[self.row] + instant * height[self.row] + (self.row - top[self.row])
-        self.by_instant = np.empty_like(beside)
-        self.by_instant[beside] = np.arange(len(beside))
-        self.row_by_instant = self.row[self.by_instant]
-        self._column = np.arange(len(beside)) - (self.row_by_instant - top[self.row_by_instant])
+        place = np.arange(len(self.table)) - (np.cumsum(heights) - heights)[self.table]  # in its table
+        instant = np.arange(len(self.row)) - np.repeat(self.opens, width)
+        column = np.repeat(base, width) + instant * np.repeat(heights[self.table], width)
+        self.beside = column + np.repeat(place, width)  # where a cell is, an instant's entries side by side
+        self.by_instant = np.empty_like(self.beside)
+        self.by_instant[self.beside] = np.arange(len(self.beside))
+        self._column = column[self.by_instant]  # the first cell of the instant of each
+
+    @cached_property
+    def row_by_instant(self) -> IntArray:
+        """The row of each cell, an instant's entries side by side."""
+        rows: IntArray = self.row[self.by_instant]
+        return rows
 
     def cell(self, rows: IntArray, instants: IntArray) -> IntArray:
         cells: IntArray = self.opens[rows] + instants

@@ -18,6 +18,7 @@ from seine.frontends.script.script_file import read_script
 SIZES = {
     **{"events": 500, "sellers": 500, "files": 2, "batch_rows": 250, "warm": 1, "rate": 100, "variants": 2},
     **{"queries": ("q2", "q8", "q15")},
+    **{"flink_variants": (1, 3, 10), "flink_variant_events": 100, "flink_seconds": 60},
 }
 
 
@@ -41,6 +42,10 @@ def sides(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     monkeypatch.setitem(SIZES, "scripts", scripts)
     monkeypatch.setattr(
         measured_sides, "run_flink", lambda python, places: [(query, costs[query]) for query in places]
+    )
+    ends = [(1, JobCost(8.0, 12.0, None)), (3, JobCost(60.0, 0.0, "not at an end"))]
+    monkeypatch.setattr(
+        measured_sides, "run_flink_variants", lambda python, folder, counts, seconds: iter(ends)
     )
     monkeypatch.setattr(measured_sides, "flink_python", lambda: "python")
     return given
@@ -75,3 +80,12 @@ def test_some_queries_alone(sides: list[tuple[str, int]]) -> None:
     assert [line.split()[1] for line in page.splitlines() if line.startswith("| q")] == ["query", "q15", "q2"]
     with pytest.raises(SeineError, match="no query 'q23'"):
         nexmark_page.main(SIZES, queries="q0,q23")
+
+
+def test_variants_on_flink_up_to_the_number_that_fails(sides: list[tuple[str, int]], tmp_path: Path) -> None:
+    figures = str(tmp_path / "figures.json")
+    page = nexmark_page.main(SIZES, only="flink-variants", resume=figures)
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page.splitlines() if line[:1] == "|"]
+    assert rows[2:] == [["10", "8", "12", "all results"], ["30", "60", "0", "not at an end"]]
+    assert page == nexmark_page.main(SIZES, only="flink-variants", resume=figures)
+    assert not sides

@@ -1,0 +1,10 @@
+CREATE TABLE v1 (variant_number INT, auction BIGINT, bidder BIGINT, price DECIMAL(23, 3), date_time TIMESTAMP_LTZ(3), extra STRING);
+CREATE TABLE v2 (variant_number INT, auction BIGINT, price BIGINT);
+CREATE TABLE v3 (variant_number INT, name STRING, city STRING, state STRING, id BIGINT);
+CREATE TABLE v7 (variant_number INT, auction BIGINT, price BIGINT, bidder BIGINT, date_time TIMESTAMP_LTZ(3));
+CREATE TABLE v8 (variant_number INT, id BIGINT, name STRING, starttime TIMESTAMP(3));
+CREATE TABLE v11 (variant_number INT, bidder BIGINT, bid_count BIGINT, starttime TIMESTAMP(3));
+CREATE TABLE v12 (variant_number INT, bidder BIGINT, bid_count BIGINT, starttime TIMESTAMP(3));
+CREATE TABLE v14 (variant_number INT, auction BIGINT, bidder BIGINT, price DECIMAL(23, 3), date_time TIMESTAMP_LTZ(3), extra STRING, c_counts INT);
+CREATE TABLE v17 (variant_number INT, auction BIGINT, `day` STRING, total_bids BIGINT, min_price BIGINT, max_price BIGINT, sum_price BIGINT);
+CREATE TABLE v20 (variant_number INT, auction BIGINT, bidder BIGINT, price BIGINT, item_name STRING, category BIGINT);
