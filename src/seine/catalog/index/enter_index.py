@@ -29,7 +29,7 @@ from seine.catalog.index.ordered_keys import constant_text, point, term_text
 from seine.catalog.index.placement import Placement, Topology
 from seine.catalog.index.writer_lock import lock_writers
 from seine.catalog.storage import catalog_tables as catalog
-from seine.catalog.storage.table_rows import ids_by_name
+from seine.catalog.storage.table_rows import ids_by_name, insert_plain_rows
 from seine.optimizer.canonical.atoms import Atom, Clause
 
 _MOST_PLACEMENTS = 4_000  # whose rows are in memory at a time
@@ -54,9 +54,7 @@ def enter_index(connection: Connection, placements: Sequence[Placement]) -> None
         for placement in placements[start : start + _MOST_PLACEMENTS]:
             rows.add_placement(placement, queries[placement.query])
         for table in _PARENTS_FIRST:
-            new = rows.take(table)
-            if new:
-                connection.execute(_insert_new(connection.dialect.name, table), new)
+            insert_plain_rows(connection, _insert_new(connection.dialect.name, table), rows.take(table))
 
 
 @lru_cache(maxsize=32)

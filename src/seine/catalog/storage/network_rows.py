@@ -6,12 +6,12 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, select
+from sqlalchemy import Connection, delete, func, insert, select
 
 from seine.catalog.storage import catalog_tables as t
 from seine.catalog.storage.stored_node import StoredNode
 from seine.catalog.storage.stored_text import name_key, signature, storable
-from seine.catalog.storage.table_rows import ids_by_name, insert_row, insert_rows, portions
+from seine.catalog.storage.table_rows import ids_by_name, insert_plain_rows, insert_row, insert_rows, portions
 
 
 def save_version(
@@ -96,11 +96,8 @@ def save_uses(connection: Connection, uses: Mapping[str, Iterable[int]]) -> None
         connection.execute(delete(t.node_user).where(t.node_user.c.query_id.in_(queries)))
     used = {name: [*dict.fromkeys(nodes)] for name, nodes in uses.items()}
     ids = ids_by_name(connection, t.query, (name for name, nodes in used.items() if nodes))
-    insert_rows(
-        connection,
-        t.node_user,
-        [{"node_id": node, "query_id": ids[name]} for name, nodes in used.items() for node in nodes],
-    )
+    rows = [{"node_id": node, "query_id": ids[name]} for name, nodes in used.items() for node in nodes]
+    insert_plain_rows(connection, insert(t.node_user), rows)
 
 
 def _add_topology(connection: Connection, nodes: list[StoredNode]) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import Connection, Table, insert, select
+from sqlalchemy import Connection, Insert, Table, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from seine.catalog.storage import catalog_tables as t
@@ -41,6 +42,21 @@ def insert_rows(connection: Connection, table: Table, rows: list[dict[str, Any]]
     """Insert rows in bulk; none is fine."""
     if rows:
         connection.execute(insert(table), rows)
+
+
+def insert_plain_rows(connection: Connection, statement: Insert, rows: list[dict[str, Any]]) -> None:
+    """Insert very many rows of numbers, texts and bytes, all with the same columns; none is fine.
+
+    SQLite takes such values as they are, so none of them has to be looked at on the way.
+    """
+    if not rows or connection.dialect.name != "sqlite":
+        if rows:
+            connection.execute(statement, rows)
+        return
+    compiled = statement.compile(dialect=connection.dialect, column_keys=[*rows[0]])
+    columns = compiled.positiontup
+    assert columns is not None and len(columns) > 1, "SQLite has parameters by place"
+    connection.exec_driver_sql(str(compiled), [*map(itemgetter(*columns), rows)])
 
 
 def ids_by_name(connection: Connection, table: Table, names: Iterable[str]) -> dict[str, int]:
