@@ -64,7 +64,8 @@ def _form(table: str) -> str:
 
 def _settings(out: str) -> dict[str, str]:
     network = {f"taskmanager.memory.network.{bound}": _NETWORK for bound in ("min", "max")}
-    return {**settings(out, 2), **network}
+    patience = {"heartbeat.timeout": "600 s"}  # a job that only starts slowly has not failed
+    return {**settings(out, 2), **network, **patience}
 
 
 def _text(name: str) -> str:
