@@ -43,6 +43,7 @@ from seine.service.http.refusals import (
 from seine.service.http.result_position import has_gone, start_position
 from seine.service.http.script_request import LONGEST_WAIT, ScriptRequest, invalid
 from seine.service.http.service_calls import Asker, Calls, ServiceCalls
+from seine.service.http.topic_start import wait_for_topics
 from seine.service.http.wakeup import Wakeup
 from seine.service.outcome import Outcome
 from seine.service.service import Service
@@ -188,8 +189,9 @@ async def _pause(calls: Calls, who: Asker, name: QueryName) -> Response:
     summary="Let a paused query begin anew",
     response_model=OutcomeAnswer,
 )
-async def _resume(calls: Calls, who: Asker, name: QueryName) -> Response:
+async def _resume(request: Request, calls: Calls, who: Asker, name: QueryName) -> Response:
     outcome = await calls.changes.run(lambda: calls.service.changes.resume(who, name))
+    await wait_for_topics(calls, request, outcome)
     return JsonAnswer(outcome.to_json())
 
 
@@ -248,7 +250,7 @@ async def _results(
     summary="Carry out a script, all of it or nothing",
     response_model=OutcomeAnswer,
 )
-async def _register(calls: Calls, who: Asker, body: ScriptRequest) -> Response:
+async def _register(request: Request, calls: Calls, who: Asker, body: ScriptRequest) -> Response:
     service, base = calls.service, calls.service.folder.path
 
     def register() -> Outcome:
@@ -258,6 +260,7 @@ async def _register(calls: Calls, who: Asker, body: ScriptRequest) -> Response:
     outcome = await calls.changes.run(register)
     if body.related:
         outcome = await calls.reads.run(lambda: service.registrar.relate(outcome))
+    await wait_for_topics(calls, request, outcome)
     return JsonAnswer(outcome.to_json())
 
 
