@@ -125,7 +125,7 @@ def disk_parts(state: Path) -> dict[str, int]:
 def _part(path: Path) -> str:
     first = path.parts[1] if path.parts[0] == "pipeline" and len(path.parts) > 1 else path.parts[0]
     for part in DISK_PARTS:
-        if first.startswith(part) or (part == "results" and first in ("result_index", "dead.jsonl")):
+        if first.startswith(part) or (part == "results" and first.startswith(("result_index", "dead"))):
             return part
     return "other"
 

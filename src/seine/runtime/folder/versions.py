@@ -69,7 +69,8 @@ class Versions:
         self._folder = folder
         self._pending: int | None = None  # bytes of changes since the last whole version
         self._whole = 0  # bytes of it
-        self._wholes: list[int] = []  # whole versions that were written here
+        self._wholes: list[int] = []  # whole versions that were written by this process
+        self._first: int | None = None  # the whole version before which nothing is kept
         self._written: dict[str, tuple[pa.RecordBatch, str]] = {}  # relations, and where they are
 
     def save(
@@ -184,15 +185,15 @@ class Versions:
         return {name: os.path.join(self._folder, place) for name, place in record.relations.items()}
 
     def discard_before(self, number: int) -> None:
-        """Forget what no version from this one on is made of."""
+        """Forget what no version from this one on is made of, whichever process wrote it."""
         bases = [whole for whole in self._wholes if whole <= number]
-        if len(bases) < 2:
+        if not bases or bases[-1] == self._first:
             return
-        self._wholes = self._wholes[len(bases) - 1 :]
+        self._first, self._wholes = bases[-1], self._wholes[len(bases) - 1 :]
         used = {os.path.dirname(path) for _, path in self._written.values()}
         for name in os.listdir(self._folder):
             folder = os.path.join(self._folder, name)
-            if int(name) < bases[-1] and folder not in used:
+            if int(name) < self._first and folder not in used:
                 shutil.rmtree(folder)
 
     def dead_letters(self, number: int) -> Letters:

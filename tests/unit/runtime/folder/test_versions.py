@@ -44,3 +44,27 @@ def test_versions_that_are_gone_are_damage(tmp_path: Path) -> None:
     (tmp_path / "networks").mkdir()
     with pytest.raises(SeineError, match="the checkpoint is damaged"):
         Versions(str(tmp_path / "networks")).first()
+
+
+def test_versions_of_processes_that_have_ended_are_forgotten(tmp_path: Path) -> None:
+    """Each process writes one whole version; what came before it is not needed by it."""
+    folder = saved(tmp_path / "networks")
+    for number in range(1, 5):
+        versions, network = Versions(str(folder)), Network()
+        network.version = number
+        versions.save(network, [], {})
+        versions.discard_before(number - 1)
+        assert (folder / f"{number - 1:012d}").exists(), "an entry may still be done by it"
+        versions.discard_before(number)
+        assert [int(path.name) for path in folder.iterdir()] == [number]
+        assert versions.first() == number
+
+
+def test_a_relation_is_kept_as_long_as_a_version_names_it(tmp_path: Path) -> None:
+    folder = saved(tmp_path / "networks")
+    versions, network = Versions(str(folder)), Network()
+    relations = versions.relations(0)
+    network.version = 1
+    versions.save(network, [], relations)
+    versions.discard_before(1)
+    assert Versions(str(folder)).relations(1)["r"].equals(ROWS)
