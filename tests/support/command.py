@@ -48,7 +48,9 @@ def kill(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def wait_for_change(path: Path, before: str, process: subprocess.Popen[bytes], seconds: float = 90.0) -> None:
+def wait_for_change(
+    path: Path, before: str, process: subprocess.Popen[bytes], seconds: float = 240.0
+) -> None:
     """Until a micro-batch has been committed since `before`."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline and process.poll() is None:
