@@ -38,16 +38,18 @@ def find_config(option: str | None) -> ConfigFile | None:
     if option is not None:
         return read_config(option)
     if os.path.lexists(FILE_NAME):
-        _refuse_strange(FILE_NAME)
-        return read_config(FILE_NAME)
+        return read_config(FILE_NAME, asked_for=False)
     named = os.environ.get("SEINE_CONFIG")
     return read_config(named) if named else None
 
 
-def read_config(path: str) -> ConfigFile:
-    """A file whose text is TOML and whose tables are of commands that have settings."""
+def read_config(path: str, asked_for: bool = True) -> ConfigFile:
+    """A file whose text is TOML and whose tables are of commands that have settings.
+
+    One that nobody has `asked_for` by name is refused if others could have written it.
+    """
     try:
-        document = tomllib.loads(_text(path))
+        document = tomllib.loads(_text(path, asked_for))
     except tomllib.TOMLDecodeError as error:
         raise _wrong_syntax(path, str(error)) from None
     except RecursionError:
@@ -59,12 +61,15 @@ def read_config(path: str) -> ConfigFile:
     return ConfigFile(path, document)
 
 
-def _text(path: str) -> str:
+def _text(path: str, asked_for: bool) -> str:
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe that nobody writes to is not waited for
         with open(handle, "rb") as file:
-            if not stat.S_ISREG(os.fstat(handle).st_mode):
+            status = os.fstat(handle)
+            if not stat.S_ISREG(status.st_mode):
                 raise SeineError(f"'{path}' is no file", hint="settings are in a file, such as seine.toml")
+            if not asked_for:
+                _refuse_strange(path, status)
             content = file.read(_MOST_BYTES + 1)
     except OSError as error:
         raise SeineError(f"cannot read '{path}': {error.strerror}") from error
@@ -78,12 +83,8 @@ def _text(path: str) -> str:
         raise SeineError(f"'{path}' is not UTF-8, from byte {error.start} on") from None
 
 
-def _refuse_strange(path: str) -> None:
-    """Refuse a file that others own or may write to; nobody asked for it by name."""
-    try:
-        status = os.stat(path)
-    except OSError as error:
-        raise SeineError(f"cannot read '{path}': {error.strerror}") from error
+def _refuse_strange(path: str, status: os.stat_result) -> None:
+    """Refuse a file that others own or may write to, by the status of what was opened."""
     if status.st_uid not in (os.geteuid(), 0) or status.st_mode & stat.S_IWOTH:
         raise SeineError(
             f"'{path}' belongs to another user, or everybody may write to it",

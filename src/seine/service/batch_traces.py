@@ -14,11 +14,12 @@ import os
 import secrets
 import threading
 from collections.abc import Iterator
+from http.client import HTTPException
 from queue import Empty, Full, Queue
 from typing import Any
 from urllib.error import URLError
 from urllib.parse import unquote, urlsplit
-from urllib.request import Request, urlopen
+from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from seine import __version__
 from seine.errors import SeineError
@@ -32,12 +33,21 @@ _TIMEOUT_SECONDS = 5.0
 _INTERNAL = 1  # the kind of a span that no request made
 
 
+class _NoRedirects(HTTPRedirectHandler):
+    """An answer that leads elsewhere is an error: the headers may have a secret, for the named host alone."""
+
+    def redirect_request(self, *_: object) -> None:
+        return None
+
+
+_OPENER = build_opener(_NoRedirects)
+
+
 class BatchTraces:
     """Sends the micro-batches that it is told of to a collector."""
 
     def __init__(self, address: str, headers: dict[str, str], service_name: str) -> None:
-        if urlsplit(address).scheme not in ("http", "https"):
-            raise SeineError(f"'{address}' is no address of a collector", hint="http://HOST:4318")
+        _check_address(address)
         self._address, self._headers, self._name = address, headers, service_name
         self._waiting: Queue[RecentBatch] = Queue(_MOST_WAITING)
         self._failing = False
@@ -76,13 +86,24 @@ class BatchTraces:
         body = json.dumps(export_form(batches, self._name)).encode()
         headers = {**self._headers, "Content-Type": "application/json"}
         try:
-            with urlopen(Request(self._address, body, headers), timeout=_TIMEOUT_SECONDS):
+            with _OPENER.open(Request(self._address, body, headers), timeout=_TIMEOUT_SECONDS):
                 self._failing = False
-        except (URLError, OSError, ValueError) as error:
+        except (URLError, HTTPException, OSError, ValueError) as error:
             if not self._failing:  # said once, until it works again
                 reason = getattr(error, "reason", error)
                 _logger.warning("traces cannot be sent", extra={"reason": str(reason)})
             self._failing = True
+
+
+def _check_address(address: str) -> None:
+    parts = urlsplit(address)
+    if "@" in parts.netloc:
+        raise SeineError(
+            "the address of a collector has no user and no password",
+            hint="OTEL_EXPORTER_OTLP_HEADERS=authorization=...",
+        )
+    if parts.scheme not in ("http", "https") or not parts.netloc:
+        raise SeineError(f"'{address}' is no address of a collector", hint="http://HOST:4318")
 
 
 def export_form(batches: list[RecentBatch], service_name: str) -> dict[str, Any]:

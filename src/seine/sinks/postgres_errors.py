@@ -8,7 +8,7 @@ import psycopg
 
 _MOST_CHARACTERS = 300
 _OF_VALUES = "22"  # the class of errors whose first line may quote a value
-_VALUE = re.compile(r'\s*"[\s\S]*$')
+_VALUE = re.compile(r'\s*["«»„“”「][\s\S]*$')  # as servers of any language quote it
 _COLUMN = re.compile(r"COPY .*?, line \d+, column (.+?)(?::|$)")
 
 

@@ -32,10 +32,14 @@ _TYPES: Mapping[Kind, sql.SQL] = {
 }
 
 
-_NATURE = (
-    "SELECT relkind, relhastriggers, relhasrules, relrowsecurity FROM pg_catalog.pg_class"
-    " WHERE oid = pg_catalog.to_regclass(%s)"
-)
+_NATURE = """
+SELECT relkind, relhastriggers, relhasrules, relrowsecurity, relchecks > 0,
+  EXISTS (SELECT FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = atttypid
+          WHERE attrelid = c.oid AND attnum > 0 AND (atthasdef OR typtype <> 'b')),
+  EXISTS (SELECT FROM pg_catalog.pg_index
+          WHERE indrelid = c.oid AND (indexprs IS NOT NULL OR indpred IS NOT NULL))
+FROM pg_catalog.pg_class c WHERE oid = pg_catalog.to_regclass(%s)
+"""
 
 
 def record_columns(domain: str) -> Columns:
@@ -78,9 +82,10 @@ def create_positions(connection: Connection[Any]) -> None:
     columns = [("sink", sql.SQL("text PRIMARY KEY")), ("position", sql.SQL("bigint NOT NULL"))]
     create_table(connection, POSITIONS, columns)
     kind, *extended = connection.execute(_NATURE, [POSITION_TABLE]).fetchone() or ("",)
-    if kind != "r" or any(extended):  # whoever made it before us would have our rights in its triggers
+    if kind != "r" or any(extended):  # whoever made it before us would have our rights in its functions
         raise SeineError(
-            f"{POSITION_TABLE} is no plain table: it has triggers, rules or policies of somebody else's",
+            f"{POSITION_TABLE} is no plain table: it has triggers, rules, policies, defaults, checks or"
+            " expressions of somebody else's",
             hint="look who made it, and drop it if no sink has its position in it",
         )
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from traceback import format_exception_only
 from typing import Protocol
 
 from py4j.protocol import Py4JError
@@ -121,9 +122,7 @@ class _SparkHost:
             try:
                 self._carry_pipeline()
             except (_Died, _TakenUp) as end:
-                if (
-                    isinstance(end, _Died) and not driver.stopped
-                ):  # who stops us may stop all of Spark with us
+                if isinstance(end, _Died) and not driver.stopped:  # who stops us may stop Spark with us
                     self._start_over(end.death)
                 driver.renew()
                 if driver.stopped:
@@ -136,23 +135,22 @@ class _SparkHost:
         """Run one pipeline until the run ends, is stopped or wants another one."""
         deployment, reading = self._run.deployment, self._run.reading
         start, positions = deployment.settings.start, SourcePositions(reading)
-        refused: list[SeineError] = []
+        failed: list[Exception] = []  # commits
 
         def commit(batch: int, reports: list[TaskReport]) -> None:
             if deployment.settings.start != start:  # rows came before it was stopped
                 raise RunError("this pipeline has handed over", hint="the next one does this micro-batch")
             try:
                 self._run.driver.commit(reports, batch)
-            except SeineError as error:
-                refused.append(error)
+            except Exception as error:
+                failed.append(error)
                 raise
 
         def watch() -> None:  # called often: the JVM has other things to do than to answer each time
             if jvm_is_gone():
                 raise _Died(death_of(None))
             if end.has_come and not query.isActive:
-                if refused and not self._run.driver.stopped:
-                    raise refused[0]
+                self._refuse_failed(failed)
                 raise _Died(self._death_of(query.exception()))
             if waiting.can_go_on:
                 raise _TakenUp
@@ -177,8 +175,18 @@ class _SparkHost:
             _logger.error("pipeline failed: %s", error.message, extra=stages)
             raise
         except _SPARK_ERRORS as error:
+            self._refuse_failed(failed)
             raise _Died(self._death_of(error)) from error
         _logger.info("pipeline stopped", extra=stages)
+
+    def _refuse_failed(self, commits: Sequence[Exception]) -> None:
+        """A commit that failed is the end: a sink that may have a part of it is cut back when opened anew."""
+        if commits and not self._run.driver.stopped:
+            error = commits[0]
+            if isinstance(error, SeineError):
+                raise error
+            reason = self._run.reading.secrets.hide("".join(format_exception_only(error)).strip())
+            raise RunError(f"the pipeline stopped: {reason}") from error
 
     def _open_frames(self, reading: SparkReading) -> tuple[dict[SourceBranch, DataFrame], Unreadable]:
         """The branches of the plan, and in a service why topics are not read: something else has their place.

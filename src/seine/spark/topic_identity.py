@@ -23,7 +23,7 @@ from seine.spark.source_frames import topics_of
 from seine.topics.known_topics import Ids, KnownTopics, branch_key, kept_ids
 from seine.topics.offset_ranges import Offsets, refuse_lost
 from seine.topics.topic_client import EARLIEST, LATEST, TopicClient, topic_ids
-from seine.topics.trouble import BrokerSilent, LostRecords, RemadeTopic, UnknownTopic
+from seine.topics.trouble import UnknownTopic
 
 _NO_ID = "A" * 22  # of a topic from before brokers gave ids
 _UNKNOWN = "UnknownTopicOrPartitionException"
@@ -44,7 +44,8 @@ def unreadable_branches(
 ) -> dict[SourceBranch, RunError]:
     """Of the branches whose topics cannot be read, why: a broker may take so many `seconds` to answer.
 
-    A topic is gone, or not the one that was read before, or has lost what is next, or its broker is silent.
+    A topic is gone, or not the one that was read before, or has lost what is next, or its broker is silent or
+    refuses us.
     """
     return _topics_now(spark, deployment, reading, seconds)[1]
 
@@ -61,7 +62,7 @@ def _topics_now(
             ids = _ids(spark, stream, reading, seconds)
             before.refuse_remade(ids)
             _refuse_lost(stream, reading, offsets.get(branch, NO_OFFSET), seconds)
-        except (RemadeTopic, UnknownTopic, LostRecords, BrokerSilent) as error:
+        except RunError as error:
             if not before.ids and topics_of(stream, reading) is None:
                 raise  # it may not have begun, and Spark's connector would then begin it anywhere
             ids, unreadable[branch] = before.ids, error

@@ -52,7 +52,7 @@ class WaitingBranches:
             delay = min(2 * delay, _LONGEST_SECONDS)
             try:
                 answers = self._ask(self._waiting.keys())
-            except (SeineError, Py4JError, PySparkException, ConnectionError) as error:
+            except (SeineError, Py4JError, PySparkException, OSError) as error:
                 _logger.warning("topics cannot be looked at: %s", error)
                 continue
             if not self._closed.is_set():

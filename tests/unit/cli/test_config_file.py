@@ -45,6 +45,24 @@ def test_a_file_that_lies_here_must_not_be_everybodys(here: Path) -> None:
     assert _ports("seine.toml") == 2
 
 
+def test_a_file_that_is_exchanged_when_it_is_opened_is_judged_as_it_is_read(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine, strange = here / "seine.toml", here / "strange.toml"
+    mine.write_text("[serve]\nport = 2\n")
+    strange.write_text("[serve]\nport = 666\n")
+    strange.chmod(0o666)
+    opened = os.open
+
+    def exchanging(path: str, flags: int) -> int:
+        os.replace(strange, mine)
+        return opened(path, flags)
+
+    monkeypatch.setattr("seine.cli.config_file.os.open", exchanging)
+    with pytest.raises(SeineError, match="everybody may write to it"):
+        find_config(None)
+
+
 def test_a_link_that_leads_nowhere_is_not_passed_over(here: Path) -> None:
     (here / "seine.toml").symlink_to("gone.toml")
     with pytest.raises(SeineError, match=r"cannot read 'seine\.toml'"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import queue
+import socket
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -30,10 +31,12 @@ def collector() -> Iterator[tuple[str, Requests]]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            received.put((self.path, dict(self.headers), json.loads(body)))
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            received.put((self.path, dict(self.headers), json.loads(body) if body else None))
             self.send_response(200)
             self.end_headers()
+
+        do_GET = do_POST  # who follows a redirect asks so
 
         def log_message(self, format: str, *arguments: object) -> None:
             """Nothing is printed."""
@@ -116,6 +119,28 @@ def test_without_an_address_nothing_is_started(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "file:///etc/passwd")
     with pytest.raises(SeineError, match="no address of a collector"):
         BatchTraces.of_environment()
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://me:word@127.0.0.1:4318")
+    with pytest.raises(SeineError, match="no user and no password") as refusal:
+        BatchTraces.of_environment()
+    assert "word" not in refusal.value.render().replace("password", "")
+
+
+@pytest.mark.parametrize("answer", [b"what?\r\n\r\n", b"HTTP/1.1 302 Found\r\nLocation: %b\r\n\r\n"])
+def test_a_strange_answer_ends_nothing_and_leads_nowhere(
+    collector: tuple[str, Requests], caplog: pytest.LogCaptureFixture, answer: bytes
+) -> None:
+    address, received = collector
+    with socket.create_server(("127.0.0.1", 0)) as strange:
+        traces = BatchTraces(f"http://127.0.0.1:{strange.getsockname()[1]}/", {"api-key": "a"}, "mine")
+        for entry in (1, 2):  # the second comes if the first has ended nothing
+            traces.note(_batch(entry))
+            strange.settimeout(20)
+            connection, _ = strange.accept()
+            with connection:
+                connection.recv(1 << 16)
+                connection.sendall(answer.replace(b"%b", address.encode()))
+    assert received.empty()
+    assert [one.message for one in caplog.records] == ["traces cannot be sent"]
 
 
 def test_a_collector_that_hangs_keeps_nobody_waiting(
@@ -128,7 +153,7 @@ def test_a_collector_that_hangs_keeps_nobody_waiting(
         hanging.wait()
         raise OSError("nobody there")
 
-    monkeypatch.setattr(batch_traces, "urlopen", hang)
+    monkeypatch.setattr(batch_traces._OPENER, "open", hang)
     traces = BatchTraces("http://127.0.0.1:1/v1/traces", {}, "mine")
     for entry in range(5_000):
         traces.note(_batch(entry))

@@ -89,21 +89,57 @@ def test_no_error_shows_a_value(server: str, rig: Rig, caplog: pytest.LogCapture
     assert "horse" not in reason + caplog.text
 
 
-def test_a_table_of_positions_with_a_trigger_is_refused(server: str) -> None:
+@pytest.mark.parametrize(
+    ("columns", "more"),
+    [
+        (
+            "",
+            "CREATE TRIGGER spring BEFORE INSERT ON trap.seine_sink_position"
+            " FOR EACH ROW EXECUTE FUNCTION trap.spring()",
+        ),
+        (", more int DEFAULT trap.sprung()", ""),
+        (", CHECK (trap.sprung() > 0)", ""),
+        (", more trap.sprung_number", ""),
+        ("", "CREATE INDEX ON trap.seine_sink_position (trap.plain(position))"),
+        ("", "CREATE INDEX ON trap.seine_sink_position (position) WHERE trap.plain(position) > 0"),
+    ],
+)
+def test_a_table_of_positions_with_functions_is_refused(server: str, columns: str, more: str) -> None:
     """Whoever made it would do what the role of the sink may do."""
     _execute(
         server,
+        "DROP SCHEMA IF EXISTS trap CASCADE",
         "CREATE SCHEMA trap",
-        "CREATE TABLE trap.seine_sink_position (sink text PRIMARY KEY, position bigint NOT NULL)",
         "CREATE FUNCTION trap.spring() RETURNS trigger LANGUAGE plpgsql AS"
         " $$ BEGIN CREATE TABLE trap.sprung (a int); RETURN NEW; END $$",
-        "CREATE TRIGGER spring BEFORE INSERT ON trap.seine_sink_position"
-        " FOR EACH ROW EXECUTE FUNCTION trap.spring()",
+        "CREATE FUNCTION trap.sprung() RETURNS int LANGUAGE plpgsql AS"
+        " $$ BEGIN CREATE TABLE trap.sprung (a int); RETURN 1; END $$",
+        "CREATE FUNCTION trap.plain(bigint) RETURNS int IMMUTABLE LANGUAGE sql AS 'SELECT 1'",
+        "CREATE DOMAIN trap.sprung_number AS int CHECK (trap.sprung() > 0)",
+        f"CREATE TABLE trap.seine_sink_position (sink text PRIMARY KEY, position bigint NOT NULL{columns})",
+        more or "SELECT 1",
     )
-    mark = "&" if "?" in server else "?"
-    sink = stored_sink(f"{server}{mark}options=-csearch_path%3Dtrap", options=(("table", "x"),))
-    target = PostgresTarget(sink, query_definitions(), OptionSecrets())
+    target = _target_in(server, "trap")
     with pytest.raises(SeineError, match="seine_sink_position is no plain table"):
         target.begin(SinkProgress(0))
     target.close()
     assert _execute(server, "SELECT to_regclass('trap.sprung')") == [(None,)]
+
+
+def test_a_plain_table_of_positions_may_be_there_before(server: str) -> None:
+    _execute(
+        server,
+        "CREATE SCHEMA ready",
+        "CREATE TABLE ready.seine_sink_position (sink text PRIMARY KEY, position bigint NOT NULL)",
+    )
+    target = _target_in(server, "ready")
+    target.begin(SinkProgress(0))
+    target.close()
+    assert _execute(server, "SELECT count(*) FROM ready.seine_sink_position") == [(1,)]
+
+
+def _target_in(server: str, schema: str) -> PostgresTarget:
+    """A target whose tables are in a schema."""
+    mark = "&" if "?" in server else "?"
+    sink = stored_sink(f"{server}{mark}options=-csearch_path%3D{schema}", options=(("table", "x"),))
+    return PostgresTarget(sink, query_definitions(), OptionSecrets())

@@ -20,7 +20,7 @@ _REMADE = RemadeTopic("b", "bids")
 class Rig:
     """Answers one after the other; the last again and again."""
 
-    def __init__(self, *answers: Mapping[SourceBranch, RunError | None] | SeineError) -> None:
+    def __init__(self, *answers: Mapping[SourceBranch, RunError | None] | Exception) -> None:
         self.answers = [*answers]
         self.reports: list[Mapping[SourceBranch, RunError]] = []
         self.looks = 0
@@ -29,7 +29,7 @@ class Rig:
         assert {*branches} == {_BIDS, _SALES}
         self.looks += 1
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
-        if isinstance(answer, SeineError):
+        if isinstance(answer, Exception):
             raise answer
         return answer
 
@@ -46,12 +46,11 @@ def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_one_that_can_be_read_ends_the_waiting() -> None:
     both = {_BIDS: _GONE, _SALES: _GONE}
-    rig = Rig(
-        both, SeineError("nobody knows"), {_BIDS: _REMADE, _SALES: _GONE}, {_BIDS: _REMADE, _SALES: None}
-    )
+    failing = (SeineError("nobody knows"), FileNotFoundError("offsets/7"))
+    rig = Rig(both, *failing, {_BIDS: _REMADE, _SALES: _GONE}, {_BIDS: _REMADE, _SALES: None})
     waiting = WaitingBranches(both, rig.ask, rig.reports.append)
     rig.wait(waiting)
-    assert waiting.can_go_on and rig.looks == 4
+    assert waiting.can_go_on and rig.looks == 5
     assert rig.reports == [both, both, {_BIDS: _REMADE, _SALES: _GONE}, {_BIDS: _REMADE}]
 
 

@@ -7,17 +7,15 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from seine.algebra.definitions import RelationDef, StreamDef
 from seine.algebra.expressions import Expression, conjuncts, shift_columns
-from seine.algebra.functions import TypeMismatch, resolve_call
-from seine.algebra.functions.window_functions import length_of
-from seine.algebra.plan import Lookup, Plan, Scan, SetKind
-from seine.algebra.types import Type
+from seine.algebra.functions import resolve_call
+from seine.algebra.plan import Plan, SetKind
 from seine.frontends.sql.bind_expressions import ExpressionBinder
 from seine.frontends.sql.block_plan import Projection
-from seine.frontends.sql.context import CommonTable, Context, Table
+from seine.frontends.sql.context import CommonTable, Context
 from seine.frontends.sql.distinct_aliases import distinct_aliases
 from seine.frontends.sql.lateral_items import first_rows, lateral_query
+from seine.frontends.sql.named_tables import common_table, is_as_of_now, narrowed, own_window, table_plan
 from seine.frontends.sql.partner_joins import (
     PartnerJoin,
     combined,
@@ -26,11 +24,9 @@ from seine.frontends.sql.partner_joins import (
     refuse_outer,
     with_plain_columns,
 )
-from seine.frontends.sql.scope import OUTER, FromBlock, FromItem, NamedExpression, is_exact, key_of
+from seine.frontends.sql.scope import OUTER, FromBlock, FromItem, NamedExpression, key_of
 from seine.frontends.sql.size_limits import refuse_large
-from seine.frontends.sql.view import View
 from seine.frontends.sql.window_pairs import joined_pairs, pairs_apart
-from seine.frontends.sql.window_syntax import OWN_WINDOW
 from seine.frontends.sql.window_tables import window_columns, window_table
 from seine.frontends.text.names import suggest
 
@@ -200,7 +196,7 @@ def _add(
     node: exp.Expr, block: FromBlock, context: Context, analyse: Analyse, left: FromBlock | None = None
 ) -> None:
     """Add an item of FROM to a block; `left` is what is to the left of it, which LATERAL may read."""
-    windowed, length = window_table(node, context), _own_window(node)
+    windowed, length = window_table(node, context), own_window(node)
     if length is not None:
         node = node.copy()
         node.set("this", node.this.expressions[0].this)
@@ -208,7 +204,7 @@ def _add(
         node = node.copy()  # a common table expression is read once for each use
         node.set("this", windowed.table)
     if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
-        known = {*_TABLE_ARGS, *(["version"] if _is_as_of_now(node, left, context) else [])}
+        known = {*_TABLE_ARGS, *(["version"] if is_as_of_now(node, left, context) else [])}
         _refuse_extras(node, known, context)
         alias, columns = _add_table(node, block, context, analyse, length)
     elif isinstance(node, exp.Subquery) and isinstance(node.this, exp.Query):
@@ -220,7 +216,7 @@ def _add(
     else:
         hint = next((hint for kind, hint in _OTHER_ITEMS if isinstance(node, kind)), _PLAIN_ITEMS)
         raise context.error(node, "FROM takes streams, relations and sub-queries", hint)
-    owner = None if isinstance(node, exp.Table) and _common(node, context) is None else alias
+    owner = None if isinstance(node, exp.Table) and common_table(node, context) is None else alias
     block.owners += [owner] * (len(block.items) - len(block.owners))
     if block.item(alias) is not None:
         raise context.error(node, f"{alias} is twice in FROM", "give one of them another alias")
@@ -229,88 +225,20 @@ def _add(
     block.visible.append(FromItem(alias, _renamed(node, columns, context)))
 
 
-def _own_window(node: exp.Expr) -> exp.Expr | None:
-    """The length in FROM bid WINDOW length; None if there is none."""
-    call = node.this if isinstance(node, exp.Table) else None
-    is_narrowed = isinstance(call, exp.Anonymous) and call.name == OWN_WINDOW
-    return call.expressions[1] if is_narrowed and call is not None else None
-
-
 def _add_table(
     node: exp.Table, block: FromBlock, context: Context, analyse: Analyse, length: exp.Expr | None = None
 ) -> tuple[str, list[NamedExpression]]:
     name = key_of(node.this)
     alias_node = node.args.get("alias")
     alias = key_of(alias_node.this) if alias_node is not None and alias_node.this is not None else name
-    common = _common(node, context)
+    common = common_table(node, context)
     if common is not None:
         if length is not None:
             hint = "write it inside of the WITH query or the view"
             raise context.error(node, "a WINDOW in FROM is of a stream", hint)
         return alias, _columns_of_common(common, block, context, analyse, node)
-    plan = _table_plan(node, name, alias, context)
-    return alias, block.add_item(plan if length is None else _narrowed(plan, length, context))
-
-
-def _is_as_of_now(node: exp.Table, left: FromBlock | None, context: Context) -> bool:
-    """Whether a relation is asked as of the time of a stream's tuple: without VALID it is the same at any."""
-    version, table = node.args.get("version"), _declared(node, key_of(node.this), context)
-    if version is None or left is None or not isinstance(table, RelationDef) or table.valid is not None:
-        return False
-    return left.is_time(ExpressionBinder(context, left, "FROM").bind(version.expression))
-
-
-def _narrowed(plan: Plan, length: exp.Expr, context: Context) -> Scan:
-    """A stream with a window of the query's own, which is no longer than the stream's."""
-    if not isinstance(plan, Scan):
-        raise context.error(length, "a WINDOW in FROM is of a stream", "a relation's tuples do not expire")
-    try:
-        life = length_of(ExpressionBinder(context, FromBlock(), "FROM").bind(length), _time_type(plan))
-    except TypeMismatch as refusal:
-        raise context.error(length, refusal.message, refusal.hint) from None
-    if life <= 0:
-        raise context.error(length, "a WINDOW is more than 0")
-    declared = plan.stream.window
-    if declared is not None and life > declared:
-        message = f"this WINDOW is longer than that of stream {plan.stream.name}"
-        raise context.error(length, message, "a query's own window is the same or narrower")
-    return replace(plan, life=None if life == declared else life)
-
-
-def _time_type(scan: Scan) -> Type:
-    return scan.stream.types[scan.stream.time]
-
-
-def _table_plan(node: exp.Table, name: str, alias: str, context: Context) -> Plan:
-    if node.args.get("db") is not None:
-        raise context.error(node, "names of streams have no qualifier", f"write {node.name}")
-    table = _declared(node, name, context)
-    if table is None or isinstance(table, View):
-        hint = suggest(node.name, context.tables, "streams and relations")
-        raise context.error(node, f"no stream or relation {node.name}", hint)
-    if not isinstance(table, StreamDef):
-        return Lookup(table, alias)
-    return Scan(table, alias)
-
-
-def _common(node: exp.Table, context: Context) -> CommonTable | None:
-    """The WITH entry or the view of a name, if there is one; a view knows streams, relations and views."""
-    if node.args.get("db") is not None:
-        return None
-    name = key_of(node.this)
-    view = None if name in context.common else _declared(node, name, context)
-    if not isinstance(view, View):
-        return context.common.get(name)
-    return CommonTable(view.tree, view.columns, Context(view.source, 0, context.tables))
-
-
-def _declared(node: exp.Table, name: str, context: Context) -> Table | None:
-    """The stream, relation or view of a name; unless in double quotes, in any case if none has this one."""
-    table = context.tables.get(name)
-    if table is None and not is_exact(node.this, context):
-        same = [declared for declared in context.tables if declared.lower() == name.lower()]
-        return context.tables[same[0]] if len(same) == 1 else None
-    return table
+    plan = table_plan(node, name, alias, context)
+    return alias, block.add_item(plan if length is None else narrowed(plan, length, context))
 
 
 def _columns_of_common(

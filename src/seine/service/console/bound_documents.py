@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice, product
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -95,9 +96,9 @@ def _instants(plan: DocumentQuery, times: tuple[str | None, str], place: int) ->
 
 def _instant(text: str, kind: Kind) -> int:
     try:
-        if kind is not Kind.TIMESTAMP:
-            return int(text)
-        return (datetime.fromisoformat(text) - _EPOCH) // timedelta(microseconds=1)
+        if kind is Kind.TIMESTAMP:
+            return (datetime.fromisoformat(text) - _EPOCH) // timedelta(microseconds=1)
+        return int(np.int64(int(text)))
     except (ValueError, TypeError, OverflowError):  # a time without a zone is none
         raise SeineError(f"'{text[:100]}' is no time of this query's streams") from None
 
@@ -125,7 +126,7 @@ def _texts(block: DocumentBlock, instant: int, earlier: bool, recent: Recent) ->
     for piece in reversed(recent(stream.name)):
         times = pc.cast(piece.column(names[stream.time]), pa.int64())
         fits = pc.less_equal(times, instant) if earlier else pc.equal(times, instant)
-        yield from reversed(piece.column(names[block.column]).filter(fits).to_pylist())
+        yield from reversed(piece.column(names[block.column]).filter(fits).drop_null().to_pylist())
 
 
 def _combinations(

@@ -116,6 +116,15 @@ def test_times_of_timestamps_and_single_blocks(rig: HttpRig) -> None:
     assert len(_records(rig, "single")) == 2
 
 
+def test_rows_without_a_document_are_passed_over(rig: HttpRig) -> None:
+    document = "<book><author>a</author></book>"
+    at = "2026-05-01T10:00:00Z"
+    _push(rig, "e", {"doc": None, "at": at}, {"doc": document, "at": at}, {"doc": None, "at": at})
+    (row,) = _records(rig, "single")
+    (one,) = _ask(rig, "single", row)["documents"]
+    assert one["text"] == document
+
+
 def test_documents_that_are_gone_are_null(rig: HttpRig) -> None:
     _push(rig, "d", {"doc": "<book><author>a</author></book>", "ts": 1})
     gone = {"left_ts": 1, "right_ts": 7, "bindings": {"b": 0, "g": 0}}
@@ -132,6 +141,7 @@ def test_documents_that_are_gone_are_null(rig: HttpRig) -> None:
         ("pairs", {"right": "x", "left": "1", "bindings": "{}"}, "no time of this query"),
         ("single", {"right": "2026-01-01", "bindings": "{}"}, "no time of this query"),
         ("single", {"right": "9" * 5000, "bindings": "{}"}, "no time of this query"),
+        ("pairs", {"right": "1", "left": "9" * 30, "bindings": "{}"}, "no time of this query"),
         ("pairs", {"right": "1", "left": "1", "bindings": "[" * 9000}, "no object of numbers"),
         ("pairs", {"right": "1", "left": "1", "bindings": '{"b": [1]}'}, "no object of numbers"),
         ("pairs", {"right": "1", "left": "1", "bindings": '{"b": true}'}, "no object of numbers"),

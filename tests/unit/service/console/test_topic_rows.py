@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from seine.errors import SeineError
+from seine.errors import RunError, SeineError
 from seine.intake.arrived_records import PLACE, VALUE
 from seine.runtime.option_secrets import OptionSecrets
 from seine.service.access.principal import LOCAL
@@ -25,13 +25,13 @@ from tests.support.everywhere import EVERYWHERE
 KAFKA = (
     "USING kafka OPTIONS (subscribe 'x', kafka.bootstrap.servers 'h:9092', kafka.sasl.jaas.config '${JAAS}')"
 )
+JAAS = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="u" password="word";'
 RECORDS = [b'{"a": 1, "ts": 5}', b"no json", None, b'{"a": 2, "ts": 1}', b'{"a": 3, "ts": 9}']
 
 
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[Service]:
-    jaas = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="u" password="word";'
-    secrets = OptionSecrets({"JAAS": jaas}, environment=False)
+    secrets = OptionSecrets({"JAAS": JAAS}, environment=False)
     options = ServiceOptions(secrets=secrets, reach=EVERYWHERE)
     service = Service(ServiceFolder(str(tmp_path / "state")), options)
     service.reading.door.lend(lambda stream: None)
@@ -76,3 +76,14 @@ def test_other_sources_of_spark_are_refused_in_a_line(service: Service, tmp_path
     _register(service, "USING json OPTIONS (path 'lines')")
     with pytest.raises(SeineError, match="the rows of stream s go through Spark's tasks alone"):
         _tried(service, "CREATE QUERY q AS SELECT a FROM s;")
+
+
+def test_the_words_of_a_broker_show_no_secret(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(reading: TopicReading, *_: object) -> list[pa.RecordBatch]:
+        raise RunError(f"Kafka: cannot log in by {JAAS}", hint="look")
+
+    monkeypatch.setattr(topic_rows, "recent_records", refuse)
+    _register(service, KAFKA)
+    with pytest.raises(RunError, match="Kafka: cannot log in by") as refusal:
+        _tried(service, "CREATE QUERY q AS SELECT a FROM s;")
+    assert "word" not in refusal.value.render() and refusal.value.hint == "look"

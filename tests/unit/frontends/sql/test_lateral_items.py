@@ -1,0 +1,40 @@
+"""LATERAL sub-queries are the plans of the spellings that they stand for."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.front_end import plan_of, sql_refusal
+
+_MOST = "(SELECT MAX(e) FROM t WHERE t.a = s.a)"
+_KEY = 't.a AS "lateral key 0"'
+_FIRST = "QUALIFY ROW_NUMBER() OVER (PARTITION BY t.a ORDER BY e) <= 3"
+_SAME = {
+    "SELECT v.m FROM s, LATERAL (SELECT MAX(e) AS m FROM t WHERE t.a = s.a) v": f"SELECT {_MOST} AS m FROM s",
+    "SELECT b, m FROM s, LATERAL (SELECT MAX(e) FROM t WHERE t.a = s.a) v(m)": (
+        f"SELECT b, {_MOST} AS m FROM s"
+    ),
+    "SELECT b FROM s LEFT JOIN LATERAL (SELECT MAX(e) AS m FROM t WHERE t.a = s.a) v ON TRUE WHERE v.m > 1": (
+        f"SELECT b FROM s WHERE {_MOST} > 1"
+    ),
+    "SELECT s.b, v.e FROM s, LATERAL (SELECT e FROM t WHERE t.a = s.a ORDER BY e LIMIT 3) v": (
+        f'SELECT s.b, v.e FROM s JOIN (SELECT e, {_KEY} FROM t {_FIRST}) v ON v."lateral key 0" = s.a'
+    ),
+    "SELECT s.b, v.e FROM s, LATERAL (SELECT e FROM t WHERE s.a = t.a AND e > 0 ORDER BY e LIMIT 3) v": (
+        f"SELECT s.b, v.e FROM s JOIN (SELECT e, {_KEY} FROM t WHERE e > 0 {_FIRST}) v"
+        ' ON v."lateral key 0" = s.a'
+    ),
+}
+
+
+@pytest.mark.parametrize("lateral", _SAME)
+def test_the_plan_is_that_of_the_other_spelling(lateral: str) -> None:
+    plan = plan_of(lateral)
+    assert plan == plan_of(_SAME[lateral])
+    assert [field.name for field in plan.schema]
+
+
+def test_what_stands_for_nothing_is_refused() -> None:
+    lateral = "LATERAL (SELECT e FROM t WHERE t.e > s.a ORDER BY e LIMIT 3) v"
+    message = sql_refusal(f"SELECT v.e FROM s, {lateral}")[2]
+    assert message == "columns of the query around are not supported here"
