@@ -24,7 +24,8 @@ Answer = Callable[[Tuples, Tuples], Iterator[tuple]]
 
 def _truth(one: int | None, word: str, others: list[int | None], is_all: bool) -> bool | None:
     """Three-valued: ALL is the AND of all comparisons, ANY their OR."""
-    compare = {">": int.__gt__, ">=": int.__ge__, "<": int.__lt__, "<=": int.__le__}[word]
+    comparisons = {">": int.__gt__, ">=": int.__ge__, "<": int.__lt__, "<=": int.__le__}
+    compare = {**comparisons, "<>": int.__ne__, "=": int.__eq__}[word]
     truths = [None if one is None or other is None else compare(one, other) for other in others]
     if (not is_all) in truths:
         return not is_all
@@ -78,6 +79,11 @@ _LATERAL: dict[str, tuple[str, Answer]] = {
         " (SELECT x FROM b WHERE b.k = a.k AND b.x IS NOT NULL ORDER BY x DESC LIMIT 2) v",
         _lateral_top,
     ),
+    "number": (
+        "SELECT a.x, v.k FROM a, LATERAL"
+        " (SELECT ts, x AS k FROM b WHERE k = a.k AND b.x IS NOT NULL ORDER BY 2 DESC LIMIT 2) v",
+        _lateral_top,
+    ),
     "left": (
         "SELECT a.x, v.x AS y FROM a LEFT JOIN LATERAL"
         " (SELECT b.x FROM b WHERE b.k = a.k AND b.x > 1) v ON TRUE",
@@ -101,6 +107,12 @@ _COMPARISONS = [
     for negated in (False, True)
     for tied in (False, True)
 ]
+_WITH_OTHERS = [
+    (word, quantifier, negated, tied)
+    for word, quantifier in (("<>", "ANY"), ("=", "ALL"))
+    for negated in (False, True)
+    for tied in (False, True)
+]
 
 
 @seeds(2)
@@ -108,6 +120,11 @@ def test_comparisons_with_all_and_any(seed: int, tmp_path: Path) -> None:
     rng = Random(seed)
     chosen = rng.sample(_COMPARISONS, 12)
     _check({f"q{i}": _quantified(*one) for i, one in enumerate(chosen)}, tmp_path, rng)
+
+
+@seeds(2)
+def test_equalities_with_all_and_any(seed: int, tmp_path: Path) -> None:
+    _check({f"q{i}": _quantified(*one) for i, one in enumerate(_WITH_OTHERS)}, tmp_path, Random(seed))
 
 
 @seeds(2)

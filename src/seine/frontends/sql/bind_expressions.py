@@ -30,6 +30,7 @@ from seine.frontends.sql.json_calls import is_call, json_field, to_json, value_a
 from seine.frontends.sql.literals import constant_cast, interval, number
 from seine.frontends.sql.ordered_values import ordered_call, ordered_result
 from seine.frontends.sql.over_calls import OverCalls
+from seine.frontends.sql.quantified_comparisons import refuse_other_order
 from seine.frontends.sql.scope import FromBlock, key_of, resolve_column
 from seine.frontends.sql.type_names import cast_type
 from seine.frontends.sql.window_pairs import PARTS, is_pair, part_of
@@ -264,7 +265,7 @@ def _refusal(node: exp.Expr) -> tuple[str, str]:
     if isinstance(node, exp.Func):
         return f"{node.key} is not supported", "results depend on event times alone, and types are scalar"
     if isinstance(node, exp.Any | exp.All):
-        hint = "write x > ALL, x >= ANY and so on, x = ANY, x <> ALL, with a sub-query of one column"
+        hint = "a comparison takes ALL or ANY of a sub-query of one column: x > ALL (SELECT y ...)"
         return f"{node.key.upper()} of a sub-query is not supported here", hint
     return f"this expression ({node.key}) is not supported", "docs/language.md#select lists what is"
 
@@ -282,6 +283,15 @@ Handler = Callable[[ExpressionBinder, exp.Expr], Expression]  # binds nodes of o
 
 def _binary(name: str) -> Handler:
     return lambda binder, node: resolve_call(name, [binder.bind(node.this), binder.bind(node.expression)])
+
+
+def _comparison(name: str) -> Handler:
+    def bind(binder: ExpressionBinder, node: exp.Expr) -> Expression:
+        left, right = binder.bind(node.this), binder.bind(node.expression)
+        refuse_other_order(node, left, right)
+        return resolve_call(name, [left, right])
+
+    return bind
 
 
 def _equal(binder: ExpressionBinder, node: exp.Expr) -> Expression:
@@ -444,6 +454,11 @@ _HANDLERS: dict[type, Handler] = {
     exp.Substring: _substring,
     exp.Concat: _strings,
     exp.EQ: _equal,
+    exp.NEQ: _comparison("ne"),
+    exp.LT: _comparison("lt"),
+    exp.LTE: _comparison("le"),
+    exp.GT: _comparison("gt"),
+    exp.GTE: _comparison("ge"),
     **{
         cls: _binary(name)
         for cls, name in {
@@ -454,11 +469,6 @@ _HANDLERS: dict[type, Handler] = {
             exp.IntDiv: "int_div",
             exp.Mod: "mod",
             exp.DPipe: "concat",
-            exp.NEQ: "ne",
-            exp.LT: "lt",
-            exp.LTE: "le",
-            exp.GT: "gt",
-            exp.GTE: "ge",
             exp.RegexpLike: "rlike",
             exp.BitwiseAnd: "bitwise_and",
             exp.BitwiseOr: "bitwise_or",

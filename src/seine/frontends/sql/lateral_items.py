@@ -128,18 +128,35 @@ def first_rows(select: exp.Expr) -> FirstRows | None:
         _is_outer(column, inner) for part in inner_parts for column in part.find_all(exp.Column)
     ):
         return None
-    return FirstRows(_ranked(select, inner_parts, keys), outside)
+    ranked = _with_named_order(select)
+    return None if ranked is None else FirstRows(_ranked(ranked, inner_parts, keys), outside)
 
 
-def _ranked(select: exp.Select, conditions: list[exp.Expr], keys: list[exp.Expr]) -> exp.Expr:
-    ranked = select.copy()
+def _with_named_order(select: exp.Select) -> exp.Select | None:
+    """A SELECT whose ORDER BY has names for numbers of outputs; None if one has no name."""
+    named = select.copy()
+    order = named.args.get("order")
+    for key in [] if order is None else order.expressions:
+        number = key.this if isinstance(key, exp.Ordered) else key
+        if isinstance(number, exp.Literal) and not number.is_string:
+            place = int(number.name) if number.name.isdigit() else 0
+            output = named.expressions[place - 1] if 1 <= place <= len(named.expressions) else exp.Star()
+            if not isinstance(output, exp.Alias | exp.Column) or output.find(exp.Star):
+                return None
+            name = output.args["alias"] if isinstance(output, exp.Alias) else output.this
+            number.replace(exp.Column(this=name.copy()))
+    return named
+
+
+def _ranked(ranked: exp.Select, conditions: list[exp.Expr], keys: list[exp.Expr]) -> exp.Expr:
+    names = [exp.to_identifier(f"lateral key {i}", quoted=True) for i in range(len(keys))]
     rank = exp.Window(
         this=exp.Anonymous(this="ROW_NUMBER", expressions=[]),
-        partition_by=[key.copy() for key in keys],
+        partition_by=[exp.Column(this=name.copy()) for name in names],  # a key may be called like an output
         order=ranked.args.get("order"),
     )
     most = ranked.args["limit"].expression
-    named = [exp.alias_(key, f"lateral key {i}", quoted=True) for i, key in enumerate(keys)]
+    named = [exp.Alias(this=key, alias=name) for key, name in zip(keys, names, strict=True)]
     ranked.set("expressions", [*ranked.expressions, *named])
     ranked.set("where", exp.Where(this=exp.and_(*conditions)) if conditions else None)
     ranked.set("order", None)

@@ -2,6 +2,8 @@
 
     x > ALL (SELECT y FROM t)     TRUE if t is empty; x > MAX(y), but not TRUE if a y is NULL: NULL then
     x > ANY (SELECT y FROM t)     FALSE if t is empty; x > MIN(y), but TRUE or NULL if a y is NULL
+    x <> ANY (SELECT y FROM t)    the same with x <> MIN(y) OR x <> MAX(y)
+    x = ALL (SELECT y FROM t)     NOT x <> ANY (SELECT y FROM t)
 
 Law: the value is that of SQL, NULLs included. The sub-query gives aggregates that seldom
 change: MAX(1) tells whether there is a row, so that no count makes a result end and begin anew.
@@ -13,7 +15,9 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from seine.algebra.functions import is_aggregate
+from seine.algebra.expressions import Expression
+from seine.algebra.functions import TypeMismatch, is_aggregate
+from seine.algebra.types import STRING
 
 _EXTREMES: dict[type[exp.Expr], tuple[str, str]] = {  # of ALL and of ANY
     exp.GT: ("MAX", "MIN"),
@@ -23,6 +27,7 @@ _EXTREMES: dict[type[exp.Expr], tuple[str, str]] = {  # of ALL and of ANY
 }
 _NOT_PLAIN = ("group", "having", "qualify", "limit", "offset", "distinct", "with_")
 _VALUE = "value"
+_WITH_EXTREME = "with an extreme"  # the mark of a comparison with the greatest or least value
 
 
 def quantified_query(node: exp.Expr, kind: type[exp.Expr]) -> exp.Subquery | None:
@@ -37,13 +42,29 @@ def quantified_query(node: exp.Expr, kind: type[exp.Expr]) -> exp.Subquery | Non
 
 
 def quantified_comparison(node: exp.Expr) -> exp.Expr | None:
-    """The CASE that a comparison with ALL or ANY by <, <=, > or >= stands for; None of others."""
-    if type(node) not in _EXTREMES:
+    """The CASE that a comparison with ALL or ANY stands for; None of = ANY and <> ALL, and of others."""
+    if not isinstance(node, exp.Binary):
         return None
-    if (query := quantified_query(node, exp.All)) is not None:
-        return _with_all(node, query)
-    query = quantified_query(node, exp.Any)
-    return None if query is None else _with_any(node, query)
+    of_all, of_any = quantified_query(node, exp.All), quantified_query(node, exp.Any)
+    query = of_any if of_all is None else of_all
+    if query is None or not _has_one_column(query.unnest()):
+        return None
+    if type(node) in _EXTREMES:
+        return _with_any(node, query) if of_all is None else _with_all(node, query)
+    if isinstance(node, exp.EQ) and of_all is not None:
+        return exp.Not(this=exp.Paren(this=_with_other(node, query)))
+    return _with_other(node, query) if isinstance(node, exp.NEQ) and of_any is not None else None
+
+
+def _has_one_column(query: exp.Expr) -> bool:
+    return isinstance(query, exp.Query) and len(query.selects) == 1 and not query.is_star
+
+
+def refuse_other_order(node: exp.Expr, left: Expression, right: Expression) -> None:
+    """Refuse the extreme of texts beside a value that is none: '9' is greater than '10'."""
+    if node.meta.get(_WITH_EXTREME) and right.type == STRING and left.type != STRING:
+        hint = "cast one side: CAST(x AS STRING), or (SELECT CAST(y AS BIGINT) ...)"
+        raise TypeMismatch(f"ALL and ANY of texts compare with texts, and not with {left.type}", hint=hint)
 
 
 def _with_all(node: exp.Expr, query: exp.Subquery) -> exp.Expr:
@@ -56,20 +77,33 @@ def _with_all(node: exp.Expr, query: exp.Subquery) -> exp.Expr:
 
 def _with_any(node: exp.Expr, query: exp.Subquery) -> exp.Expr:
     extreme = _holds(node, query, _EXTREMES[type(node)][1])
+    return _if_some(extreme, extreme.copy(), query)
+
+
+def _with_other(node: exp.Expr, query: exp.Subquery) -> exp.Expr:
+    """Whether a value is another one: then the least or the greatest is."""
+    least, greatest = (_holds(exp.NEQ(this=node.this), query, extreme) for extreme in ("MIN", "MAX"))
+    return _if_some(exp.Or(this=least, expression=greatest), least.copy(), query)
+
+
+def _if_some(holds: exp.Expr, default: exp.Expr, query: exp.Subquery) -> exp.Expr:
+    """TRUE if a comparison with one value holds, FALSE without a row, NULL if it may hold of a NULL."""
     has_null = exp.Not(this=_is_null(_aggregated(query, _of_null)))
     return _case(
         [
             (_is_null(_aggregated(query, _of_any)), exp.Boolean(this=False)),
-            (extreme, exp.Boolean(this=True)),
+            (holds, exp.Boolean(this=True)),
             (has_null, exp.Null()),
         ],
-        extreme.copy(),
+        default,
     )
 
 
 def _holds(node: exp.Expr, query: exp.Subquery, extreme: str) -> exp.Expr:
     value = _aggregated(query, lambda y: _call(extreme, y))
-    return type(node)(this=node.this.copy(), expression=value)
+    comparison = type(node)(this=node.this.copy(), expression=value)
+    comparison.meta[_WITH_EXTREME] = True
+    return comparison
 
 
 def _of_any(_: exp.Expr) -> exp.Expr:

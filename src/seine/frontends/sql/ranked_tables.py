@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-_QUALIFIER = re.compile(r"'(?:[^']|'')*'|([A-Za-z_]\w*)\s*\.(?=\s*[A-Za-z_])", re.ASCII)
+_QUALIFIER = re.compile(
+    r"'(?:[^']|'')*'|\.\s*[A-Za-z_]\w*|([A-Za-z_]\w*)\s*\.(?=\s*[A-Za-z_])", re.ASCII
+)  # a name behind a point is no alias
 
 
 def rank_name(rank: int) -> str:
@@ -23,6 +25,8 @@ def by_rank(text: str, ranks: Mapping[str, str]) -> str | None:
 
     >>> by_rank("b.x = a.x + 1 AND b.y <> 'a.y'", {"a": "t0", "b": "t1"})
     "t1.x = t0.x + 1 AND t1.y <> 'a.y'"
+    >>> by_rank("from_json(a.j, 'b STRUCT<c: INT>').b.c = 1", {"a": "t0", "b": "t1"})
+    "from_json(t0.j, 'b STRUCT<c: INT>').b.c = 1"
     >>> by_rank("w.start > 5", {"a": "t0"}) is None
     True
     """
