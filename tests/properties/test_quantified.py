@@ -69,6 +69,12 @@ def _lateral_value(as_: Tuples, bs: Tuples) -> Iterator[tuple]:
         yield a["x"], max(values, default=None), len(_of_key(a, bs))
 
 
+def _filtered(as_: Tuples, bs: Tuples) -> Iterator[tuple]:
+    for key in {a["k"] for a in as_}:
+        group = [a["x"] for a in as_ if a["k"] == key]
+        yield key, sum(_truth(x, ">", [b["x"] for b in bs], True) is True for x in group)
+
+
 def _plain_row(as_: Tuples, bs: Tuples) -> Iterator[tuple]:
     yield from ((a["x"], a["x"] + 3) for a in as_ if a["x"] is not None and a["x"] > 2)
 
@@ -93,6 +99,10 @@ _LATERAL: dict[str, tuple[str, Answer]] = {
         "SELECT a.x, v.m, n FROM a CROSS JOIN LATERAL"
         " (SELECT MAX(b.x) AS m, COUNT(*) AS n FROM b WHERE b.k = a.k) v",
         _lateral_value,
+    ),
+    "filtered": (
+        "SELECT k, COUNT(*) FILTER (WHERE x > ALL (SELECT b.x FROM b)) AS n FROM a GROUP BY k",
+        _filtered,
     ),
     "row": (
         "WITH p AS (SELECT 2 AS least) SELECT a.x, v.y FROM a, p, (VALUES (3)) AS q(more),"

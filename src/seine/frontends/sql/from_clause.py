@@ -24,6 +24,7 @@ from seine.frontends.sql.partner_joins import (
     refuse_outer,
     with_plain_columns,
 )
+from seine.frontends.sql.plan_over_calls import row_count
 from seine.frontends.sql.scope import OUTER, FromBlock, FromItem, NamedExpression, key_of
 from seine.frontends.sql.size_limits import refuse_large
 from seine.frontends.sql.window_pairs import joined_pairs, pairs_apart
@@ -112,6 +113,9 @@ def _add_partner_join(
         if block.item(item.alias) is not None and not item.alias.startswith("("):
             raise context.error(join.this, f"{item.alias} is twice in FROM", "give one of them another alias")
     is_lateral = lateral_query(join.this) is not None
+    if is_lateral and side in ("RIGHT", "FULL"):
+        hint = "LEFT JOIN LATERAL: its rows are those of a row to the left of it"
+        raise context.error(join.this, f"{side} JOIN LATERAL is not supported", hint)
     refuse_outer([*block.conjuncts, *([] if is_lateral else right.conjuncts)], join, context)
     _name_apart(block, right)
     keeps_left, keeps_right = side in ("LEFT", "FULL"), side in ("RIGHT", "FULL")
@@ -276,6 +280,7 @@ def _add_lateral(
     """A sub-query that may read the row to its left: its conditions on both are those of a join."""
     query = lateral_query(node)
     assert query is not None
+    row_count(query.args.get("limit"), "LIMIT", 1, context)
     ranked = first_rows(query)
     outside = [ExpressionBinder(context, left, "ON").bind(one) for one in (ranked.outside if ranked else ())]
     inside = replace(context, outer=left, where=None)

@@ -68,7 +68,7 @@ def _grouped_select(
     """
     nodes = [*select.expressions, *filter(None, [select.args.get("having")])]
     calls = [call for node in nodes for call in node.find_all(exp.Anonymous) if is_aggregate(call.name)]
-    inside = [call for call in calls if call.parent_select is select]
+    inside = [_with_filter(call) for call in calls if call.parent_select is select]
     context = with_values(inside, select, block, context, analyse)
     above = [query for query in scalars_in(nodes, select) if id(query) not in context.values]
     plans = [scalar_plan(query, context, analyse) for query in above]
@@ -78,6 +78,11 @@ def _grouped_select(
         first += len(plan.schema)
     context = replace(context, values={**context.values, **values})
     return GroupedSelect(select, block, context, tuple(plan for plan, _ in plans))
+
+
+def _with_filter(call: exp.Expr) -> exp.Expr:
+    """An aggregate with its FILTER, which is asked of the same rows."""
+    return call.parent if isinstance(call.parent, exp.Filter) else call
 
 
 def refuse_clauses(node: exp.Expr, context: Context, supported: set[str]) -> None:

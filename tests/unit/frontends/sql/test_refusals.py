@@ -65,6 +65,16 @@ REFUSED = [
     ("SELECT a FROM s WHERE a > ALL (SELECT e, f FROM t)", 39, "ALL of a sub-query"),
     ("SELECT a FROM s WHERE a > ALL (SELECT * FROM t)", 39, "ALL of a sub-query"),
     ("SELECT a FROM s WHERE a > ALL (SELECT CAST(e AS STRING) FROM t)", 23, "ALL and ANY of texts"),
+    (
+        "SELECT a FROM s FULL JOIN LATERAL (SELECT e FROM t WHERE t.e = s.a) u ON TRUE",
+        43,
+        "FULL JOIN LATERAL",
+    ),
+    (
+        "SELECT s.a FROM s, LATERAL (SELECT e FROM t WHERE t.e = s.a ORDER BY e LIMIT 'x') u",
+        78,
+        "LIMIT takes a whole",
+    ),
     ("SELECT DISTINCT ON (a) a FROM s ORDER BY a LIMIT 2", 21, "DISTINCT ON with LIMIT"),
     ("SELECT a FROM s, LATERAL explode(split(c, ',')) u", 26, "FROM takes"),
     ("SELECT a FROM s ORDER BY a", 26, "ORDER BY needs a LIMIT"),
