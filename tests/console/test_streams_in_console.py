@@ -117,7 +117,7 @@ def test_it_is_light_or_dark(rig: ConsoleRig) -> None:
     dark = back()
     keep_picture(page, "dark")
     page.get_by_label("Colours").select_option("light")
-    assert back() != dark
+    page.wait_for_function("dark => getComputedStyle(document.body).backgroundColor !== dark", arg=dark)
     page.reload()
     expect(page.get_by_role("heading", name="q", exact=True)).to_be_visible()
     assert back() != dark
