@@ -12,8 +12,10 @@ from contextlib import suppress
 from seine.errors import RunError
 from seine.intake.source_branch import SourceBranch
 from seine.runtime.folder.deployment import Deployment
+from seine.runtime.folder.durable import write_whole
 
 _VERSION = "v1"
+_COMMITTED = b'v1\n{"nextBatchWatermarkMs":0}'  # as Spark writes it: Spark keeps no time for us
 NO_OFFSET = "-"  # as Spark writes it
 SOURCES_AT = 2  # lines before the first source's, which is the journal's
 
@@ -67,6 +69,19 @@ def put_off_planned(deployment: Deployment) -> bool:
     for name in (f".{planned}.crc", str(planned)):
         with suppress(FileNotFoundError):
             os.remove(os.path.join(deployment.spark, "offsets", name))
+    return True
+
+
+def note_committed(deployment: Deployment, entry: int) -> bool:
+    """Enter the planned micro-batch in Spark's log of commits; False if we have not committed it.
+
+    `entry` is the last that we have. We commit a micro-batch once its tasks have, state and all. Spark notes
+    it after that, and does not come to it if it is stopped in between.
+    """
+    planned = _planned(deployment)
+    if planned is None or entry <= deployment.settings.start + planned:
+        return planned is None
+    write_whole(os.path.join(deployment.spark, "commits", str(planned)), _COMMITTED)
     return True
 
 

@@ -21,7 +21,7 @@ from seine.runtime.folder.deployment import Deployment
 from seine.runtime.output.task_report import TaskReport
 from seine.runtime.spark_reading import SparkReading
 from seine.spark.carried_offsets import carries, carry_offsets, is_begun
-from seine.spark.offset_log import planned_branches, put_off_planned
+from seine.spark.offset_log import note_committed, planned_branches, put_off_planned
 from seine.spark.pipeline import Commit, start_pipeline
 from seine.spark.pipeline_death import DeathCause, PipelineDeath, death_of, jvm_is_gone
 from seine.spark.query_end import QueryEnd
@@ -210,10 +210,12 @@ class _SparkHost:
     def _may_wait(self, unreadable: Unreadable) -> bool:
         """Whether all else can go on without some branches: nothing that was to be read may be passed over.
 
-        A micro-batch that is planned with something of theirs is planned again, if that can be.
+        A micro-batch that is planned with something of theirs is planned again, or done already.
         """
         deployment = self._run.deployment
-        return planned_branches(deployment).isdisjoint(unreadable) or put_off_planned(deployment)
+        if planned_branches(deployment).isdisjoint(unreadable):
+            return True
+        return put_off_planned(deployment) or note_committed(deployment, self._run.driver.committed)
 
     def _ask_again(self, branches: Collection[SourceBranch]) -> dict[SourceBranch, RunError | None]:
         """Why branches cannot be read now, of those whose streams have not been dropped meanwhile."""

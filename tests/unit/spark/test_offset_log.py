@@ -12,7 +12,7 @@ from seine.intake.source_branch import SourceBranch
 from seine.rows.clock import Clock
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.settings import Settings
-from seine.spark.offset_log import planned_branches, put_off_planned, read_offsets
+from seine.spark.offset_log import note_committed, planned_branches, put_off_planned, read_offsets
 
 _BIDS, _SALES = SourceBranch("bids", 0), SourceBranch("sales", 3)
 
@@ -75,6 +75,18 @@ def test_a_plan_that_nobody_has_done_yet_is_removed(deployment: Deployment) -> N
     assert put_off_planned(deployment)
     assert sorted(path.name for path in Path(deployment.spark, "offsets").iterdir()) == [".0.crc", "0"]
     assert planned_branches(deployment) == set() and read_offsets(deployment)[_BIDS] == "a0"
+
+
+@pytest.mark.parametrize("batch", [0, 7])
+def test_a_plan_that_is_committed_is_noted(deployment: Deployment, batch: int) -> None:
+    _log(deployment, batch, "a", "b", committed=False)
+    Path(deployment.spark, "commits").mkdir(exist_ok=True)
+    entry = 5 + batch  # micro-batch 0 is that of entry 5
+    assert not note_committed(deployment, entry - 1)
+    assert planned_branches(deployment) == {_BIDS, _SALES}
+    assert note_committed(deployment, entry)
+    assert planned_branches(deployment) == set() and read_offsets(deployment)[_BIDS] == "a"
+    assert note_committed(deployment, entry)  # there is nothing to note
 
 
 def test_a_log_of_another_form_is_refused(deployment: Deployment) -> None:
