@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
+import subprocess
 import threading
 import time
 import urllib.error
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +18,7 @@ from tests.support.service_process import ServiceProcess
 
 _PAUSE_SECONDS = 5.0
 _POLL_SECONDS = 2.0
+_HEAP_SECONDS = 60.0
 _TICKS = os.sysconf("SC_CLK_TCK")
 DISK_PARTS = ("results", "journal", "networks", "spark", "catalog", "audit", "other")
 
@@ -30,6 +34,7 @@ class Sample:
     disk: dict[str, int]
     cpu_seconds: float
     rows: int
+    heap: int | None = None  # of the JVM's memory what lives, after a collection; of few samples
 
     @property
     def memory(self) -> int:
@@ -51,6 +56,7 @@ class Sampler(threading.Thread):
         self._begin = time.monotonic()
         self._closed = threading.Event()
         self._cpu: dict[int, float] = {}  # of each process that was seen
+        self._next_heap = 0.0
 
     def run(self) -> None:
         while not self._closed.wait(_PAUSE_SECONDS):
@@ -65,7 +71,8 @@ class Sampler(threading.Thread):
         below = self._service.below()
         for pid in (driver, *(one.pid for one in below)):
             self._cpu[pid] = max(_cpu_seconds(pid), self._cpu.get(pid, 0.0))
-        jvm = sum(_memory(one.pid) for one in below if "java" in one.command)
+        machines = [one.pid for one in below if "java" in one.command]
+        jvm = sum(map(_memory, machines))
         workers = sum(_memory(one.pid) for one in below if "java" not in one.command)
         return Sample(
             time.monotonic() - self._begin,
@@ -75,7 +82,16 @@ class Sampler(threading.Thread):
             disk_parts(self._service.state),
             sum(self._cpu.values()),
             self._rows(),
+            self._live_heap(machines),
         )
+
+    def _live_heap(self, machines: Sequence[int]) -> int | None:
+        """What lives in the heap of the only JVM, once a minute; None if it cannot be known now."""
+        now = time.monotonic()
+        if len(machines) != 1 or now < self._next_heap:
+            return None
+        self._next_heap = now + _HEAP_SECONDS
+        return live_heap(machines[0])
 
 
 class WaitWatch(threading.Thread):
@@ -137,6 +153,20 @@ def _memory(pid: int) -> int:
     except OSError:
         return 0
     return sum(int(line.split()[1]) << 10 for line in lines if line.startswith("Pss:"))
+
+
+def live_heap(pid: int) -> int | None:
+    """Bytes of the heap of a JVM after a collection; None without the tool of a JDK, or if it has ended."""
+    home = os.environ.get("JAVA_HOME")
+    tool = shutil.which("jcmd", path=os.path.join(home, "bin") if home else None)
+    if tool is None:
+        return None
+    answers = [
+        subprocess.run([tool, str(pid), command], capture_output=True, text=True, check=False, timeout=60)
+        for command in ("GC.run", "GC.heap_info")
+    ]
+    used = re.search(r"heap\s+total \d+K, used (\d+)K", answers[-1].stdout)
+    return None if used is None else int(used[1]) << 10
 
 
 def _cpu_seconds(pid: int) -> float:

@@ -53,9 +53,11 @@ def judged(scene: Scene) -> list[Flatness]:
     def of(value: Callable[[Sample], float]) -> list[tuple[float, float]]:
         return [(one.second, value(one) / _MEBIBYTE) for one in samples]
 
+    heaps = [(one.second, one.heap / _MEBIBYTE) for one in samples if one.heap is not None]
     return [
         flatness("memory of the driver", of(lambda one: one.driver), 0.1, "MiB"),
         flatness("memory of the JVM", of(lambda one: one.jvm), 0.1, "MiB"),
+        *([flatness("what lives in the JVM's heap", heaps, 0.1, "MiB")] if heaps else []),
         flatness("memory of Python workers", of(lambda one: one.workers), 0.15, "MiB"),
         flatness("disk of the folder", of(lambda one: one.disk_bytes), 0.1, "MiB"),
         flatness("wait of a line for its result", _by_minute(scene.watch.waits), 0.5, "s"),
@@ -86,7 +88,8 @@ def report(scene: Scene, seed: int, seconds: float, ended: str) -> str:
             "## Is it flat?",
             "",
             "The line through the second half: how much it rises from begin to end, beside the median. "
-            "Of shared pages each process has its share. Disk leaves out the audit log, "
+            "Of shared pages each process has its share. Once a minute the JVM collects its garbage, "
+            "to see what lives in its heap. Disk leaves out the audit log, "
             "which has a line for each change. Waits and CPU time depend on what else the machine does.",
             "",
             *_table(

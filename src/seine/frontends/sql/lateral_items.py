@@ -11,6 +11,7 @@ Law: the rows are the same. A row of a has the same rows of b as all rows of a w
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -20,6 +21,7 @@ from seine.algebra.functions import is_aggregate
 
 _OF_ONE_ROW = {"expressions", "from_", "joins", "where"}
 _OF_FIRST_ROWS = {*_OF_ONE_ROW, "order", "limit"}
+_UNQUALIFIED = "unqualified"  # the column that a value stands for, if nothing says of which item it is
 
 
 def lateral_query(node: exp.Expr) -> exp.Expr | None:
@@ -35,18 +37,28 @@ def lateral_query(node: exp.Expr) -> exp.Expr | None:
 
 def without_lateral_values(select: exp.Expr) -> None:
     """A SELECT whose LATERAL items of one row are values where they are read; a star reads them all."""
-    for join in [*(select.args.get("joins") or ())]:
-        values = _values_of(join)
-        if values is None or any(
-            item.find(exp.Star) and not item.find(exp.Anonymous) for item in select.expressions
-        ):
-            continue
+    if any(item.find(exp.Star) and not item.find(exp.Anonymous) for item in select.expressions):
+        return
+    joins = [(join, _values_of(join)) for join in select.args.get("joins") or ()]
+    items = [(join, values) for join, values in joins if values is not None]
+    owners = Counter(name for _, values in items for name in values)
+    for join, values in items:
         alias = _name(join.this.args["alias"].this)
         select.args["joins"].remove(join)
         for column in [*_read_columns(select, alias, values)]:
             value = values[_name(column.this)].copy()
+            if column.args.get("table") is None:
+                if owners[_name(column.this)] > 1:
+                    continue  # nobody knows whose it is
+                value.meta[_UNQUALIFIED] = column.this.copy()
             is_output = column.arg_key == "expressions" and column.parent is select
             column.replace(exp.Alias(this=value, alias=column.this.copy()) if is_output else value)
+
+
+def unqualified(value: exp.Expr) -> exp.Identifier | None:
+    """The column of a LATERAL item that a value stands for, if it was read by its name alone."""
+    column: exp.Identifier | None = value.meta.get(_UNQUALIFIED)
+    return column
 
 
 def _values_of(join: exp.Join) -> dict[str, exp.Subquery] | None:

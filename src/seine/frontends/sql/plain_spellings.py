@@ -8,6 +8,7 @@
     DISTINCT ON (k) ... ORDER BY k, p      QUALIFY ROW_NUMBER() OVER (PARTITION BY k ORDER BY k, p) = 1
     a LEFT JOIN (b JOIN c ON ...) ON ...   a LEFT JOIN b JOIN c ON ... ON ...
     LATERAL (SELECT MAX(x) ...)            values where they are read (`lateral_items.py`)
+    x > (SELECT 2)                         x > (2)
     TUMBLE_START(ts, n) ... GROUP BY TUMBLE(ts, n)       window.start ... GROUP BY window(ts, n)
 
 Law: the meaning is the same, also of NULLs. What has no such form is left as it is, to be refused.
@@ -20,11 +21,13 @@ from functools import reduce
 
 from sqlglot import exp
 
+from seine.algebra.functions import is_aggregate
 from seine.frontends.sql.lateral_items import without_lateral_values
 from seine.frontends.sql.quantified_comparisons import quantified_comparison, quantified_query
 
 _GROUP_WINDOWS = {"TUMBLE": "window", "HOP": "window", "SESSION": "session_window"}
 _EDGES = {"START": "start", "END": "end"}
+_VALUE = {"expressions"}  # the clauses of a SELECT of one row that reads nothing
 
 
 def plain_spellings(tree: exp.Expr) -> exp.Expr:
@@ -115,6 +118,21 @@ def _joins_in_parentheses(node: exp.Expr) -> exp.Expr | None:
     return table
 
 
+def _value_without_rows(node: exp.Expr) -> exp.Expr | None:
+    """The value of a sub-query without FROM; it reads what is around it, as the value itself does."""
+    select, parent = node.unnest(), node.parent
+    is_value = isinstance(parent, exp.Condition | exp.Alias) or node.arg_key == "expressions"
+    if not is_value or isinstance(parent, exp.In | exp.SubqueryPredicate | exp.SetOperation):
+        return None
+    if not isinstance(select, exp.Select) or {key for key, given in select.args.items() if given} != _VALUE:
+        return None
+    value, *more = select.expressions
+    calls = {call.name for call in value.find_all(exp.Anonymous)}
+    if more or value.find(exp.Star, exp.Window) or any(map(is_aggregate, calls)):
+        return None
+    return exp.Paren(this=value.unalias())
+
+
 def _group_window(select: exp.Expr) -> None:
     """Functions of Flink's grouped windows, where GROUP BY has one with the same arguments."""
     group = select.args.get("group")
@@ -144,6 +162,7 @@ _CHANGES: tuple[tuple[type[exp.Expr], Callable[[exp.Expr], exp.Expr | None]], ..
     (exp.In, _rows_in),
     (exp.Fetch, _limit),
     (exp.Subquery, _joins_in_parentheses),
+    (exp.Subquery, _value_without_rows),
     (exp.Select, _first_of_each),
     (exp.Select, _group_window),
     (exp.Select, without_lateral_values),

@@ -38,3 +38,17 @@ def test_what_stands_for_nothing_is_refused() -> None:
     lateral = "LATERAL (SELECT e FROM t WHERE t.e > s.a ORDER BY e LIMIT 3) v"
     message = sql_refusal(f"SELECT v.e FROM s, {lateral}")[2]
     assert message == "columns of the query around are not supported here"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT b FROM s, LATERAL (SELECT MAX(e) AS b FROM t WHERE t.a = s.a) v",
+        "SELECT s.a FROM s, LATERAL (SELECT MAX(e) AS b FROM t WHERE t.a = s.a) v WHERE b > 1",
+        "SELECT SUM(b) FROM s, LATERAL (SELECT MAX(e) AS b FROM t) v",
+    ],
+)
+def test_a_name_of_two_items_is_ambiguous(query: str) -> None:
+    message, hint = sql_refusal(query)[2:4]
+    assert message == "column b is ambiguous"
+    assert hint == "say which: s.b, or with the alias of the LATERAL item"

@@ -40,6 +40,7 @@ SAME = {
         "SELECT * FROM (SELECT a, b FROM s) LEFT JOIN (SELECT a, e FROM t) u USING (a)"
     ),
     "SELECT * EXCEPT (b, C, d, k) FROM s": "SELECT a, ts FROM s",
+    "SELECT a, (SELECT 2) AS x FROM s WHERE a > (SELECT 2 + b)": "SELECT a, 2 AS x FROM s WHERE a > 2 + b",
     "SELECT s.* EXCEPT (b, c, d, k), e FROM s, t": "SELECT s.a, s.ts, e FROM s, t",
 }
 
