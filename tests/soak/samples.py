@@ -165,8 +165,8 @@ def live_heap(pid: int) -> int | None:
         subprocess.run([tool, str(pid), command], capture_output=True, text=True, check=False, timeout=60)
         for command in ("GC.run", "GC.heap_info")
     ]
-    used = re.search(r"heap\s+total \d+K, used (\d+)K", answers[-1].stdout)
-    return None if used is None else int(used[1]) << 10
+    used = re.findall(r" total \d+K, used (\d+)K", answers[-1].stdout)  # of each generation
+    return sum(map(int, used)) << 10 if used else None
 
 
 def _cpu_seconds(pid: int) -> float:
