@@ -69,6 +69,48 @@ def _lateral_value(as_: Tuples, bs: Tuples) -> Iterator[tuple]:
         yield a["x"], max(values, default=None), len(_of_key(a, bs))
 
 
+def _lateral_second(as_: Tuples, bs: Tuples) -> Iterator[tuple]:
+    for a in as_:
+        values = sorted((x for x in _of_key(a, bs) if x is not None), reverse=True)
+        yield from ((a["x"], value) for value in values[1:3])
+
+
+def _lateral_next(as_: Tuples, bs: Tuples) -> Iterator[tuple]:
+    for a in as_:
+        ahead = [b["x"] for b in bs if None not in (a["k"], b["k"], b["x"]) and b["k"] + 1 == a["k"]]
+        yield from ((a["x"], value) for value in sorted(ahead)[:1])
+
+
+def _lateral_groups(as_: Tuples, bs: Tuples) -> Iterator[tuple]:
+    for a in as_:
+        counts = Counter(_of_key(a, bs))
+        yield from ((a["x"], x, n) for x, n in counts.items() if n > 1)
+
+
+def _lateral_left_groups(as_: Tuples, bs: Tuples) -> Iterator[tuple]:
+    for a in as_:
+        counts = Counter(_of_key(a, bs))
+        yield from ((a["x"], x, n) for x, n in counts.items() or [(None, None)])
+
+
+def _lateral_most(as_: Tuples, bs: Tuples) -> Iterator[tuple]:
+    for a in as_:
+        counts = Counter(x for x in _of_key(a, bs) if x is not None)
+        yield from ((a["x"], x, n) for x, n in sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:2])
+
+
+def _lateral_distinct(as_: Tuples, bs: Tuples) -> Iterator[tuple]:
+    for a in as_:
+        yield from ((a["x"], x) for x in {*_of_key(a, bs)})
+
+
+def _lateral_above(as_: Tuples, bs: Tuples) -> Iterator[tuple]:
+    for a in as_:
+        most = max((x for x in _of_key(a, bs) if x is not None), default=None)
+        if most is not None and most > 2:
+            yield a["k"], a["x"], a["ts"], most
+
+
 def _filtered(as_: Tuples, bs: Tuples) -> Iterator[tuple]:
     for key in {a["k"] for a in as_}:
         group = [a["x"] for a in as_ if a["k"] == key]
@@ -99,6 +141,40 @@ _LATERAL: dict[str, tuple[str, Answer]] = {
         "SELECT a.x, v.m, n FROM a CROSS JOIN LATERAL"
         " (SELECT MAX(b.x) AS m, COUNT(*) AS n FROM b WHERE b.k = a.k) v",
         _lateral_value,
+    ),
+    "second": (
+        "SELECT a.x, v.x AS y FROM a, LATERAL"
+        " (SELECT x FROM b WHERE b.k = a.k AND b.x IS NOT NULL ORDER BY x DESC LIMIT 2 OFFSET 1) v",
+        _lateral_second,
+    ),
+    "next": (
+        "SELECT a.x, v.x AS y FROM a, LATERAL"
+        " (SELECT x FROM b WHERE b.k + 1 = a.k AND b.x IS NOT NULL ORDER BY x LIMIT 1) v",
+        _lateral_next,
+    ),
+    "groups": (
+        "SELECT a.x, v.x AS y, v.n FROM a, LATERAL"
+        " (SELECT x, COUNT(*) AS n FROM b WHERE b.k = a.k GROUP BY x HAVING COUNT(*) > 1) v",
+        _lateral_groups,
+    ),
+    "left_groups": (
+        "SELECT a.x, v.x AS y, v.n FROM a LEFT JOIN LATERAL"
+        " (SELECT x, COUNT(*) AS n FROM b WHERE b.k = a.k GROUP BY 1) v ON TRUE",
+        _lateral_left_groups,
+    ),
+    "most": (
+        "SELECT a.x, v.x AS y, v.n FROM a, LATERAL"
+        " (SELECT x, COUNT(*) AS n FROM b WHERE b.k = a.k AND x IS NOT NULL"
+        " GROUP BY x ORDER BY n DESC, x LIMIT 2) v",
+        _lateral_most,
+    ),
+    "distinct": (
+        "SELECT a.x, v.x AS y FROM a, LATERAL (SELECT DISTINCT x FROM b WHERE b.k = a.k) v",
+        _lateral_distinct,
+    ),
+    "above": (
+        "SELECT * FROM a JOIN LATERAL (SELECT MAX(x) AS most FROM b WHERE b.k = a.k) v ON most > 2",
+        _lateral_above,
     ),
     "filtered": (
         "SELECT k, COUNT(*) FILTER (WHERE x > ALL (SELECT b.x FROM b)) AS n FROM a GROUP BY k",

@@ -12,6 +12,8 @@ _SPECIAL_SYNTAX = ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "POSITION", "SUBSTRING
 class SeineSql(Spark):
     """Functions parse to anonymous calls, except those with special syntax, such as CAST."""
 
+    STRICT_JSON_PATH_SYNTAX = False  # a path that is none is refused when it is bound
+
     class Tokenizer(Spark.Tokenizer):
         QUOTES: ClassVar = ["'"]
         IDENTIFIERS: ClassVar = ["`", '"']

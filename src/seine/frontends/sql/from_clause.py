@@ -14,7 +14,7 @@ from seine.frontends.sql.bind_expressions import ExpressionBinder
 from seine.frontends.sql.block_plan import Projection
 from seine.frontends.sql.context import CommonTable, Context
 from seine.frontends.sql.distinct_aliases import distinct_aliases
-from seine.frontends.sql.lateral_items import first_rows, lateral_query
+from seine.frontends.sql.lateral_items import lateral_query, needs_keys, rows_of_keys
 from seine.frontends.sql.named_tables import common_table, is_as_of_now, narrowed, own_window, table_plan
 from seine.frontends.sql.partner_joins import (
     PartnerJoin,
@@ -48,6 +48,10 @@ _EXTRAS = {
     "pivots": "SUM(x) FILTER (WHERE c = 'a') AS a, a line for each column of a PIVOT",
     "sample": "WHERE xxhash64(id) % 10 = 0 takes a tenth, the same for every run",
 }
+_LATERAL_HINT = (
+    "it may have GROUP BY, DISTINCT, or ORDER BY with LIMIT where it compares with the row to its left by ="
+    " alone, in its WHERE; join the streams and group or rank the pairs"
+)
 _PLAIN_ITEMS = "write a comma or JOIN ... ON"
 _OTHER_ITEMS: tuple[tuple[type[exp.Expr], str], ...] = (
     (exp.Values, "declare a RELATION of these rows and join it"),
@@ -280,13 +284,24 @@ def _add_lateral(
     """A sub-query that may read the row to its left: its conditions on both are those of a join."""
     query = lateral_query(node)
     assert query is not None
-    row_count(query.args.get("limit"), "LIMIT", 1, context)
-    ranked = first_rows(query)
-    outside = [ExpressionBinder(context, left, "ON").bind(one) for one in (ranked.outside if ranked else ())]
+    limit = query.args.get("limit")
+    row_count(limit, "LIMIT", 1, context)
+    row_count(query.args.get("offset"), "OFFSET", 0, context)
+    keyed = rows_of_keys(query)
+    if keyed is None and needs_keys(query):
+        raise context.error(node, "LATERAL is not supported for this sub-query", _LATERAL_HINT)
+    if keyed is not None and limit is not None and query.args.get("order") is None:
+        raise context.error(limit, "LIMIT needs an order", "write ORDER BY ... LIMIT")
+    outside = [ExpressionBinder(context, left, "ON").bind(one) for one in (keyed.outside if keyed else ())]
     inside = replace(context, outer=left, where=None)
-    columns = _take_over(analyse(ranked.query if ranked else query, inside), block, context, node)
+    columns = _take_over(analyse(keyed.query if keyed else query, inside), block, context, node)
     columns, keys = columns[: len(columns) - len(outside)], columns[len(columns) - len(outside) :]
     for key, value in zip(keys, outside, strict=True):
+        if key.value.type != value.type:
+            message = (
+                f"the keys of this LATERAL sub-query are {key.value.type} inside and {value.type} outside"
+            )
+            raise context.error(node, message, "CAST one of them")
         around = shift_columns(value, lambda index: index + OUTER)
         block.conjuncts.append(resolve_call("eq", [key.value, around]))
     if left is not block:

@@ -7,7 +7,7 @@
     FETCH FIRST 3 ROWS ONLY                LIMIT 3
     DISTINCT ON (k) ... ORDER BY k, p      QUALIFY ROW_NUMBER() OVER (PARTITION BY k ORDER BY k, p) = 1
     a LEFT JOIN (b JOIN c ON ...) ON ...   a LEFT JOIN b JOIN c ON ... ON ...
-    LATERAL (SELECT MAX(x) ...)            values where they are read (`lateral_items.py`)
+    LATERAL (SELECT MAX(x) ...)            values where they are read (`lateral_values.py`)
     x > (SELECT 2)                         x > (2)
     TUMBLE_START(ts, n) ... GROUP BY TUMBLE(ts, n)       window.start ... GROUP BY window(ts, n)
 
@@ -22,7 +22,7 @@ from functools import reduce
 from sqlglot import exp
 
 from seine.algebra.functions import is_aggregate
-from seine.frontends.sql.lateral_items import without_lateral_values
+from seine.frontends.sql.lateral_values import without_lateral_values
 from seine.frontends.sql.quantified_comparisons import quantified_comparison, quantified_query
 
 _GROUP_WINDOWS = {"TUMBLE": "window", "HOP": "window", "SESSION": "session_window"}

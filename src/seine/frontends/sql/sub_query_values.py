@@ -21,7 +21,7 @@ from seine.frontends.sql.context import Context
 from seine.frontends.sql.dialect import SeineSql
 from seine.frontends.sql.from_clause import Analyse, read_from
 from seine.frontends.sql.group_by import is_grouped
-from seine.frontends.sql.lateral_items import unqualified
+from seine.frontends.sql.lateral_values import unqualified
 from seine.frontends.sql.partner_joins import PartnerJoin, is_correlated, refuse_outer
 from seine.frontends.sql.scope import OUTER, FromBlock, FromItem, key_of
 from seine.frontends.sql.sub_query_conditions import apply_condition, conditions_apart

@@ -57,6 +57,7 @@ def test_paths_and_structs() -> None:
         ("SELECT from_json(j, 'u INT') AS v FROM s", "from_json gives a struct"),
         ("SELECT from_json(j, 'u INT').w AS v FROM s", "no field w"),
         ("SELECT from_json(j, 'u !').u AS v FROM s", "no schema"),
+        ("SELECT j ->> 'it''s' AS v FROM s", "takes a constant key"),
         ("SELECT to_json(n) AS v FROM s", "to_json takes a struct or an array"),
         ("SELECT to_json(named_struct(n, 1)) AS v FROM s", "names, which are constants"),
         ("SELECT MAX(split(tags, ',')) AS v FROM s", "an aggregate takes no array"),

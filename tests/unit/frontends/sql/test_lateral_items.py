@@ -34,10 +34,28 @@ def test_the_plan_is_that_of_the_other_spelling(lateral: str) -> None:
     assert [field.name for field in plan.schema]
 
 
-def test_what_stands_for_nothing_is_refused() -> None:
-    lateral = "LATERAL (SELECT e FROM t WHERE t.e > s.a ORDER BY e LIMIT 3) v"
-    message = sql_refusal(f"SELECT v.e FROM s, {lateral}")[2]
-    assert message == "columns of the query around are not supported here"
+@pytest.mark.parametrize(
+    ("lateral", "reason"),
+    [
+        ("SELECT e FROM t WHERE t.e > s.a ORDER BY e LIMIT 3", "LATERAL is not supported for this sub-query"),
+        ("SELECT DISTINCT e FROM t WHERE t.a = s.a LIMIT 3", "LATERAL is not supported for this sub-query"),
+        (
+            "SELECT e, RANK() OVER (ORDER BY e) AS r FROM t WHERE t.a = s.a",
+            "LATERAL is not supported for this sub-query",
+        ),
+        (
+            "SELECT e FROM t WHERE t.a = s.a UNION ALL SELECT e FROM t",
+            "LATERAL is not supported for this sub-query",
+        ),
+        ("SELECT e FROM t WHERE t.a = s.a LIMIT 3", "LIMIT needs an order"),
+        (
+            "SELECT e FROM t WHERE CAST(t.e AS STRING) = s.a ORDER BY e LIMIT 3",
+            "the keys of this LATERAL sub-query are STRING inside and BIGINT outside",
+        ),
+    ],
+)
+def test_what_stands_for_nothing_is_refused(lateral: str, reason: str) -> None:
+    assert sql_refusal(f"SELECT v.e FROM s, LATERAL ({lateral}) v")[2] == reason
 
 
 @pytest.mark.parametrize(
