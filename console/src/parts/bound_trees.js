@@ -73,7 +73,7 @@ function tree(document) {
 
 /** Where a variable is drawn: the box of its element, in the tree of its document. */
 function boxOf(trees, documents, name) {
-  const i = documents.findIndex((one) => name in one.nodes);
+  const i = documents.findIndex((one) => Object.hasOwn(one.nodes, name));
   if (i < 0 || !trees[i]) return null;
   const line = trees[i].places[String(documents[i].nodes[name]).split("/@")[0]];
   return line === undefined ? null : { ...trees[i].rows[line], tree: i };
