@@ -26,6 +26,8 @@ def without_lateral_values(select: exp.Expr) -> None:
     """A SELECT whose LATERAL items of one row are values where they are read."""
     joins = select.args.get("joins") or []
     items = [(join, values) for join in joins if (values := _values_of(join)) is not None]
+    if any(join.side in ("RIGHT", "FULL") for join in joins):
+        return  # in a row without partner to its left the item is NULL, and a COUNT of nothing 0
     if not items or not _without_stars(select, {_alias(join): values for join, values in items}):
         return
     owners = Counter(name for _, values in items for name in values)

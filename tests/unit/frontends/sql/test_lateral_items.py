@@ -58,6 +58,12 @@ def test_what_stands_for_nothing_is_refused(lateral: str, reason: str) -> None:
     assert sql_refusal(f"SELECT v.e FROM s, LATERAL ({lateral}) v")[2] == reason
 
 
+def test_a_value_is_not_of_rows_without_a_partner() -> None:
+    count = "LATERAL (SELECT COUNT(*) AS n FROM t WHERE t.a = s.a) v"
+    message = sql_refusal(f"SELECT v.n, r.a FROM s CROSS JOIN {count} RIGHT JOIN r ON r.a = s.a")[2]
+    assert message == "LATERAL is not supported for this sub-query"
+
+
 @pytest.mark.parametrize(
     "query",
     [
