@@ -38,6 +38,16 @@ def with_joins_beneath(plan: Plan) -> Plan:
     return better if sum(not part.inputs for part in walk(better)) <= _MOST_READ else plan
 
 
+def with_item(
+    block: Block, place: int, item: Plan, outputs: Sequence[Expression], names: tuple[str, ...]
+) -> Plan:
+    """The rows of a block with another plan in place of an item."""
+    items = [*block.items[:place], item, *block.items[place + 1 :]]
+    predicate = conjunction([*block.conditions])
+    joined: Plan = reduce(Join, items)
+    return Project(joined if predicate is None else Select(joined, predicate), tuple(outputs), names)
+
+
 def _pushed(plan: Plan) -> Plan:
     if not isinstance(plan, Project | Select | Join):
         return with_inputs(plan, tuple(map(_pushed, plan.inputs)))
@@ -48,13 +58,13 @@ def _pushed(plan: Plan) -> Plan:
     names = tuple(field.name for field in plan.schema)
     item = block.items[place]
     if isinstance(item, UnionAll):
-        branches = [_joined(block, place, branch, block.outputs, names) for branch in item.branches]
+        branches = [with_item(block, place, branch, block.outputs, names) for branch in item.branches]
         kept = [branch for branch in branches if not _is_never_true(take_apart(branch, largest=None))]
         return UnionAll(tuple(map(_pushed, kept or branches)))
     assert isinstance(item, SetOperation)
     first, whole = block.offsets[place], reduce(Join, block.items)
     columns, every = tuple(identity(whole)), tuple(field.name for field in whole.schema)
-    left, right = (_joined(block, place, side, columns, every) for side in item.inputs)
+    left, right = (with_item(block, place, side, columns, every) for side in item.inputs)
     reads = tuple(first + column for column in item.reads)
     above = SetOperation(_pushed(left), _pushed(right), item.kind, reads)
     return Project(above, block.outputs, names)
@@ -74,16 +84,6 @@ def _with_items(plan: Plan) -> Plan:
     if isinstance(plan, Project | Select | Join):
         return with_inputs(plan, tuple(map(_with_items, plan.inputs)))
     return _pushed(plan)
-
-
-def _joined(
-    block: Block, place: int, item: Plan, outputs: Sequence[Expression], names: tuple[str, ...]
-) -> Plan:
-    """The rows of a block with another plan in place of an item."""
-    items = [*block.items[:place], item, *block.items[place + 1 :]]
-    predicate = conjunction([*block.conditions])
-    joined: Plan = reduce(Join, items)
-    return Project(joined if predicate is None else Select(joined, predicate), tuple(outputs), names)
 
 
 def _is_never_true(block: Block) -> bool:

@@ -20,19 +20,24 @@ def final_parts(plan: Plan, block_of: BlockOf) -> list[Block]:
                 f"emit = 'final' needs rows that become final: tuples of {scan.alias} may be deleted",
                 hint="leave out emit = 'final', or read a stream that is not RETRACTABLE",
             )
-    block = block_of(plan)
-    parts = [block]
-    item = block.items[0]
-    if len(block.items) == 1 and isinstance(item, UnionAll):
-        condition, names = conjunction(list(block.conditions)), tuple(f.name for f in plan.schema)
-        chosen = [one if condition is None else Select(one, condition) for one in item.branches]
-        parts = [block_of(Project(one, block.outputs, names)) for one in chosen]
+    parts = _parts(plan, block_of)
     if not all(one.is_of_tables or partners_of(one, block_of) is not None for one in parts):
         raise SeineError(
-            "emit = 'final' is for one outer, semi or anti join of tuples, not above or beneath others",
+            "emit = 'final' is for one outer, semi or anti join, or without windows for a chain of LEFT JOINs",
             hint="leave out emit = 'final'",
         )
     return parts
+
+
+def _parts(plan: Plan, block_of: BlockOf) -> list[Block]:
+    """The blocks of a plan, of unions within unions those of every branch."""
+    block = block_of(plan)
+    item = block.items[0]
+    if len(block.items) > 1 or not isinstance(item, UnionAll):
+        return [block]
+    condition, names = conjunction(list(block.conditions)), tuple(f.name for f in plan.schema)
+    chosen = [one if condition is None else Select(one, condition) for one in item.branches]
+    return [part for one in chosen for part in _parts(Project(one, block.outputs, names), block_of)]
 
 
 def partners_of(block: Block, block_of: BlockOf) -> SetOperation | None:

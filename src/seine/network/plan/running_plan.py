@@ -10,6 +10,7 @@ from seine.network.plan.birth import restrict_to_arrivals
 from seine.network.plan.partner_times import with_times
 from seine.optimizer.closing_groups import with_all_closing_times
 from seine.optimizer.estimates import Estimates
+from seine.optimizer.flat_partners import with_flat_partners
 from seine.optimizer.optimise import optimise
 
 MOST_TABLES = 400  # streams and relations of one query that runs
@@ -27,7 +28,7 @@ def running_plan(query: Query, birth_epoch: int | None, estimates: Estimates | N
     if isinstance(query.plan, Search):
         return query.plan
     final = query.option("emit") == "final"
-    plan = with_all_closing_times(query.plan)
+    plan = with_all_closing_times(with_flat_partners(query.plan) if final else query.plan)
     plan = with_times(plan) if final else plan
     plan = plan if birth_epoch is None else restrict_to_arrivals(plan, birth_epoch)
     return plan if star_limit(query) is not None else optimise(plan, estimates=estimates, final=final)
