@@ -23,7 +23,7 @@ def final_parts(plan: Plan, block_of: BlockOf) -> list[Block]:
     parts = _parts(plan, block_of)
     if not all(one.is_of_tables or partners_of(one, block_of) is not None for one in parts):
         raise SeineError(
-            "emit = 'final' is for one outer, semi or anti join, or without windows for a chain of LEFT JOINs",
+            "emit = 'final' is for one outer, semi or anti join, or, without windows, a chain of LEFT JOINs",
             hint="leave out emit = 'final'",
         )
     return parts
