@@ -112,15 +112,11 @@ def test_a_topic_that_is_made_again_fails_alone(served: Served, kafka: KafkaBrok
 def test_a_topic_that_is_back_is_read_on(
     served: Served, kafka: KafkaBroker, monkeypatch: pytest.MonkeyPatch, trouble: str
 ) -> None:
-    """As after a broker that started does not know all of its topics yet, or one of several is down.
-
-    Spark was stopped before it noted the micro-batch that we had committed.
-    """
+    """As after a broker that started does not know all of its topics yet, or one of several is down."""
     story = Story(served, kafka, "away" if "away" in trouble else "silent")
     topic, ask = story.topics["s"], topic_identity.topic_ids
     served.stop()
-    for note in Path(served.service.deployment.spark, "commits").iterdir():
-        note.unlink()
+    _forget_commits(served)
     story.feed("s", 6)
 
     def without(settings: Mapping[str, str], topics: Sequence[str], seconds: float) -> dict[str, str]:
@@ -145,6 +141,7 @@ def test_a_topic_that_is_back_is_read_on(
 def test_a_topic_that_lost_what_was_next_fails_alone(served: Served, kafka: KafkaBroker) -> None:
     story = Story(served, kafka, "lost")
     served.stop()
+    _forget_commits(served)
     story.feed("s", 12)
     kafka.delete_records(story.topics["s"], 0, 5)
     served.open()
@@ -152,3 +149,9 @@ def test_a_topic_that_lost_what_was_next_fails_alone(served: Served, kafka: Kafk
     story.feed_others(6)
     served.settle(30)
     assert story.counts() == [6, 12, 12]
+
+
+def _forget_commits(served: Served) -> None:
+    """As if Spark had been stopped before it noted the micro-batch that we have committed."""
+    for note in Path(served.service.deployment.spark, "commits").iterdir():
+        note.unlink()

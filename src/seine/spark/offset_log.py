@@ -72,17 +72,15 @@ def put_off_planned(deployment: Deployment) -> bool:
     return True
 
 
-def note_committed(deployment: Deployment, entry: int) -> bool:
-    """Enter the planned micro-batch in Spark's log of commits; False if we have not committed it.
+def note_committed(deployment: Deployment, entry: int) -> None:
+    """Enter the planned micro-batch in Spark's log of commits, if it is among those up to `entry`, our last.
 
-    `entry` is the last that we have. We commit a micro-batch once its tasks have, state and all. Spark notes
-    it after that, and does not come to it if it is stopped in between.
+    We commit a micro-batch once its tasks have, state and all. Spark notes it after that, and does not come
+    to it if it is stopped in between; it would do it again, and its sources might not have it any more.
     """
     planned = _planned(deployment)
-    if planned is None or entry <= deployment.settings.start + planned:
-        return planned is None
-    write_whole(os.path.join(deployment.spark, "commits", str(planned)), _COMMITTED)
-    return True
+    if planned is not None and entry > deployment.settings.start + planned:
+        write_whole(os.path.join(deployment.spark, "commits", str(planned)), _COMMITTED)
 
 
 def _planned(deployment: Deployment) -> int | None:

@@ -194,6 +194,8 @@ class _SparkHost:
         A run is refused, or waits for a broker that is silent; a service waits for any other source.
         """
         served = self._restarts.most is None
+        if self._run.driver.paced:
+            note_committed(self._run.deployment, self._run.driver.committed)
         try:
             frames = open_frames(self._spark, self._run.deployment, reading, self._frames)
             seconds = _SECONDS_FOR_A_BROKER[served]
@@ -210,12 +212,10 @@ class _SparkHost:
     def _may_wait(self, unreadable: Unreadable) -> bool:
         """Whether all else can go on without some branches: nothing that was to be read may be passed over.
 
-        A micro-batch that is planned with something of theirs is planned again, or done already.
+        A micro-batch that is planned with something of theirs is planned again, if that can be.
         """
         deployment = self._run.deployment
-        if planned_branches(deployment).isdisjoint(unreadable):
-            return True
-        return put_off_planned(deployment) or note_committed(deployment, self._run.driver.committed)
+        return planned_branches(deployment).isdisjoint(unreadable) or put_off_planned(deployment)
 
     def _ask_again(self, branches: Collection[SourceBranch]) -> dict[SourceBranch, RunError | None]:
         """Why branches cannot be read now, of those whose streams have not been dropped meanwhile."""
