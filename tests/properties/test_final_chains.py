@@ -21,10 +21,11 @@ from tests.support.seeds import seeds
 Tuple = dict[str, Any]
 _STREAMS = "".join(
     f"CREATE STREAM {name} (k BIGINT, x BIGINT, ts BIGINT) TIMESTAMP BY ts FROM '{name}.jsonl';\n"
-    for name in "abc"
+    for name in "abcd"
 )
 _B = "a.k = b.k AND b.ts BETWEEN a.ts AND a.ts + 4"
 _C = "a.k = c.k AND c.ts BETWEEN a.ts AND a.ts + 6"
+_D = "a.k = d.k AND d.ts BETWEEN a.ts - 3 AND a.ts + 3"
 _C_OF_B = "b.k = c.k AND c.ts BETWEEN b.ts AND b.ts + 6"
 _LONELY = "NOT EXISTS (SELECT 1 FROM {0} WHERE {1})"
 QUERIES = {
@@ -34,6 +35,12 @@ QUERIES = {
     "left_inner": f"SELECT a.x, b.x AS y, c.x AS z FROM a LEFT JOIN b ON {_B} JOIN c ON {_C}",
     "bounded": f"SELECT a.x, b.x AS y, c.x AS z FROM a LEFT JOIN b ON {_B} AND b.x > a.x LEFT JOIN c ON {_C}"
     " WHERE a.x > 0",
+    "left_left_left": "SELECT a.x, b.x AS y, c.x AS z, d.x AS u FROM a"
+    f" LEFT JOIN b ON {_B} LEFT JOIN c ON {_C} LEFT JOIN d ON {_D}",
+    "left_inner_left": f"SELECT a.x, b.x AS y, c.x AS z, d.x AS u FROM a LEFT JOIN b ON {_B} JOIN c ON {_C}"
+    f" LEFT JOIN d ON {_D}",
+    "left_left_lonely": f"SELECT a.x, b.x AS y, c.x AS z FROM a LEFT JOIN b ON {_B} LEFT JOIN c ON {_C}"
+    f" WHERE {_LONELY.format('d', _D)}",
     "neither": f"SELECT x FROM a WHERE {_LONELY.format('b', _B)} AND {_LONELY.format('c', _C)}",
     "lonely_left": f"SELECT a.x, c.x AS z FROM a LEFT JOIN c ON {_C} WHERE {_LONELY.format('b', _B)}",
 }
@@ -42,7 +49,7 @@ QUERIES = {
 @seeds(3)
 def test_rows_of_chains_are_told_once(seed: int, tmp_path: Path) -> None:
     rng = Random(seed)
-    tuples = {name: [*_tuples(rng)] for name in "abc"}
+    tuples = {name: [*_tuples(rng)] for name in "abcd"}
     expected = {name: Counter(_expected(name, **tuples)) for name in QUERIES}
     assert all(expected.values())
     path = _script(tmp_path, QUERIES, tuples)
@@ -62,7 +69,7 @@ def test_rows_of_chains_are_told_once(seed: int, tmp_path: Path) -> None:
 
 def test_chains_of_rows_that_may_change_are_refused(tmp_path: Path) -> None:
     full = f"SELECT a.x, c.x AS z FROM a LEFT JOIN b ON {_B} FULL JOIN c ON {_C}"
-    path = _script(tmp_path, {"q": full}, {name: [] for name in "abc"})
+    path = _script(tmp_path, {"q": full}, {name: [] for name in "abcd"})
     with pytest.raises(SeineError, match="emit = 'final' is for"):
         run_local(str(path))
 
@@ -74,7 +81,7 @@ def _tuples(rng: Random) -> Iterator[Tuple]:
         yield {"k": rng.choice([1, 2, 3, None]), "x": rng.randint(0, 3), "ts": time}
 
 
-def _expected(name: str, a: list[Tuple], b: list[Tuple], c: list[Tuple]) -> Iterator[tuple]:
+def _expected(name: str, a: list[Tuple], b: list[Tuple], c: list[Tuple], d: list[Tuple]) -> Iterator[tuple]:
     """The records of a query, which are those of the SELECT over all tuples: start, row."""
     for one in a:
         if name == "bounded" and not one["x"] > 0:
@@ -93,13 +100,22 @@ def _expected(name: str, a: list[Tuple], b: list[Tuple], c: list[Tuple]) -> Iter
             continue
         for two in bs or ([] if name == "inner_left" else [None]):
             host = two if name == "left_left_of_b" else one
-            cs = [] if host is None else [*_met(host, c, 6)]
-            yield from (_row(one, two, three) for three in cs or ([] if name == "left_inner" else [None]))
+            cs: list[Tuple | None] = [] if host is None else [*_met(host, c, 6)]
+            for three in cs or ([] if name.startswith("left_inner") else [None]):
+                ds = [*_met(one, d, 3, back=3)]
+                if name == "left_left_lonely" and ds:
+                    continue
+                with_d = name in ("left_left_left", "left_inner_left")
+                yield from (
+                    (_row(one, two, three, four) for four in ds or [None])
+                    if with_d
+                    else [_row(one, two, three)]
+                )
 
 
-def _met(host: Tuple, others: list[Tuple], reach: int) -> Iterator[Tuple]:
+def _met(host: Tuple, others: list[Tuple], reach: int, back: int = 0) -> Iterator[Tuple]:
     for other in others:
-        if host["k"] is not None and host["k"] == other["k"] and 0 <= other["ts"] - host["ts"] <= reach:
+        if host["k"] is not None and host["k"] == other["k"] and -back <= other["ts"] - host["ts"] <= reach:
             yield other
 
 

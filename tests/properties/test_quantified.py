@@ -111,6 +111,24 @@ def _lateral_above(as_: Tuples, bs: Tuples) -> Iterator[tuple]:
             yield a["k"], a["x"], a["ts"], most
 
 
+def _lateral_value_groups(as_: Tuples, bs: Tuples) -> Iterator[tuple]:
+    most = [max((x for x in _of_key(a, bs) if x is not None), default=None) for a in as_]
+    yield from Counter(most).items()
+
+
+def _lateral_value_kept(as_: Tuples, bs: Tuples) -> Iterator[tuple]:
+    for b in bs:
+        met = [a for a in as_ if None not in (a["x"], b["x"]) and a["x"] == b["x"]]
+        yield from ((len(_of_key(a, bs)), b["x"]) for a in met)
+        yield from [] if met else [(None, b["x"])]
+
+
+def _lateral_value_asked(as_: Tuples, bs: Tuples) -> Iterator[tuple]:
+    for a in as_:
+        most = max((x for x in _of_key(a, bs) if x is not None), default=None)
+        yield a["x"], sum(most is not None and b["x"] == most for b in bs)
+
+
 def _filtered(as_: Tuples, bs: Tuples) -> Iterator[tuple]:
     for key in {a["k"] for a in as_}:
         group = [a["x"] for a in as_ if a["k"] == key]
@@ -175,6 +193,24 @@ _LATERAL: dict[str, tuple[str, Answer]] = {
     "above": (
         "SELECT * FROM a JOIN LATERAL (SELECT MAX(x) AS most FROM b WHERE b.k = a.k) v ON most > 2",
         _lateral_above,
+    ),
+    "value_groups": (
+        "SELECT v.m, COUNT(*) AS n FROM a, LATERAL (SELECT MAX(x) AS m FROM b WHERE b.k = a.k) v GROUP BY m",
+        _lateral_value_groups,
+    ),
+    "value_kept": (
+        "SELECT v.n, c.x FROM a CROSS JOIN LATERAL (SELECT COUNT(*) AS n FROM b WHERE b.k = a.k) v"
+        " RIGHT JOIN b c ON c.x = a.x",
+        _lateral_value_kept,
+    ),
+    "value_asked": (
+        "SELECT a.x, w.n FROM a, LATERAL (SELECT MAX(x) AS m FROM b WHERE b.k = a.k) v,"
+        " LATERAL (SELECT COUNT(*) AS n FROM b WHERE b.x = v.m) w",
+        _lateral_value_asked,
+    ),
+    "applied": (
+        "SELECT a.x, v.x AS y FROM a OUTER APPLY (SELECT b.x FROM b WHERE b.k = a.k AND b.x > 1) v",
+        _lateral_left,
     ),
     "filtered": (
         "SELECT k, COUNT(*) FILTER (WHERE x > ALL (SELECT b.x FROM b)) AS n FROM a GROUP BY k",

@@ -12,9 +12,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 
-from seine.algebra.expressions import Column, Expression, conjuncts, shift_columns, substitute
+from seine.algebra.expressions import Column, Expression, conjunction, conjuncts, shift_columns, substitute
 from seine.algebra.plan import Join, Lookup, Plan, Project, Scan, Select
 from seine.optimizer.bucket_bounds import with_bucket_bounds
 from seine.optimizer.explicit_equalities import explicit_equalities
@@ -155,6 +155,16 @@ def take_apart(
     taking = _TakingApart(largest, is_item)
     row = taking.take(plan)
     return Block(tuple(taking.items), tuple(taking.conditions), tuple(row.outputs(taking.items)))
+
+
+def with_item(
+    block: Block, place: int, item: Plan, outputs: Sequence[Expression], names: tuple[str, ...]
+) -> Plan:
+    """The rows of a block with another plan in place of an item."""
+    items = [*block.items[:place], item, *block.items[place + 1 :]]
+    predicate = conjunction([*block.conditions])
+    joined: Plan = reduce(Join, items)
+    return Project(joined if predicate is None else Select(joined, predicate), tuple(outputs), names)
 
 
 @dataclass

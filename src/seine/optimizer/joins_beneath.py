@@ -10,12 +10,11 @@ may forget them; tuples do not change, and watermarks say when the last one that
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import reduce
 
-from seine.algebra.expressions import Call, Expression, Literal, conjunction
+from seine.algebra.expressions import Call, Expression, Literal
 from seine.algebra.plan import Join, Lookup, Plan, Project, Scan, Select, SetOperation, UnionAll, walk
-from seine.optimizer.block import Block, take_apart
+from seine.optimizer.block import Block, take_apart, with_item
 from seine.optimizer.closing_times import closing_times
 from seine.optimizer.rules.drop_empty_branches import COMPARISONS, STRICT
 from seine.optimizer.traverse import identity, with_inputs
@@ -36,16 +35,6 @@ def with_joins_beneath(plan: Plan) -> Plan:
         return plan
     better = _pushed(plan)
     return better if sum(not part.inputs for part in walk(better)) <= _MOST_READ else plan
-
-
-def with_item(
-    block: Block, place: int, item: Plan, outputs: Sequence[Expression], names: tuple[str, ...]
-) -> Plan:
-    """The rows of a block with another plan in place of an item."""
-    items = [*block.items[:place], item, *block.items[place + 1 :]]
-    predicate = conjunction([*block.conditions])
-    joined: Plan = reduce(Join, items)
-    return Project(joined if predicate is None else Select(joined, predicate), tuple(outputs), names)
 
 
 def _pushed(plan: Plan) -> Plan:

@@ -1,7 +1,9 @@
 """Spark's log of offsets: how far each branch was read, and what is planned beyond that.
 
 offsets/6   v1, settings, {"entry": 6}, {"bids": {"0": 120}}     committed: commits/6 is there
-offsets/7   v1, settings, {"entry": 7}, {"bids": {"0": 140}}     planned: it is done again after a crash
+offsets/7   v1, settings, {"entry": 7}, {"bids": {"0": 140}}     planned: done again unless we committed it
+
+Micro-batch n of a pipeline that reads streams is that of entry start + 1 + n, where the pipeline began.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.durable import write_whole
 
 _VERSION = "v1"
-_COMMITTED = b'v1\n{"nextBatchWatermarkMs":0}'  # as Spark writes it: Spark keeps no time for us
+_COMMITTED = b'v1\n{"nextBatchWatermarkMs":0}'  # as Spark 4 writes it: it keeps no time for us
 NO_OFFSET = "-"  # as Spark writes it
 SOURCES_AT = 2  # lines before the first source's, which is the journal's
 
@@ -64,7 +66,7 @@ def put_off_planned(deployment: Deployment) -> bool:
     planned, last = _planned(deployment), deployment.journal.last()
     if planned is None:
         return True
-    if last is not None and last.number > deployment.settings.start + 1 + planned:
+    if last is not None and last.number > _entry_of(deployment, planned):
         return False
     for name in (f".{planned}.crc", str(planned)):
         with suppress(FileNotFoundError):
@@ -73,14 +75,18 @@ def put_off_planned(deployment: Deployment) -> bool:
 
 
 def note_committed(deployment: Deployment, entry: int) -> None:
-    """Enter the planned micro-batch in Spark's log of commits, if it is among those up to `entry`, our last.
+    """Enter the planned micro-batch in Spark's log of commits, if we have committed all up to its `entry`.
 
     We commit a micro-batch once its tasks have, state and all. Spark notes it after that, and does not come
     to it if it is stopped in between; it would do it again, and its sources might not have it any more.
     """
     planned = _planned(deployment)
-    if planned is not None and entry > deployment.settings.start + planned:
+    if planned is not None and entry >= _entry_of(deployment, planned):
         write_whole(os.path.join(deployment.spark, "commits", str(planned)), _COMMITTED)
+
+
+def _entry_of(deployment: Deployment, batch: int) -> int:
+    return deployment.settings.start + 1 + batch
 
 
 def _planned(deployment: Deployment) -> int | None:

@@ -161,6 +161,8 @@ class _SparkHost:
 
         stages = {"stages": deployment.settings.depth}
         try:
+            if self._run.driver.paced:  # else a micro-batch may have several entries, and is done again
+                note_committed(deployment, self._run.driver.committed)
             frames, unreadable = self._open_frames(reading)
             self._begin(commit)
             query = self._start(commit, frames)
@@ -194,8 +196,6 @@ class _SparkHost:
         A run is refused, or waits for a broker that is silent; a service waits for any other source.
         """
         served = self._restarts.most is None
-        if self._run.driver.paced:
-            note_committed(self._run.deployment, self._run.driver.committed)
         try:
             frames = open_frames(self._spark, self._run.deployment, reading, self._frames)
             seconds = _SECONDS_FOR_A_BROKER[served]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 Table = StreamDef | RelationDef | View
 WhereBinder = Callable[[exp.Expr, "FromBlock"], Expression]  # binds the condition of a WHERE over a block
+ValueJoin = Callable[..., list[Expression]]  # joins a block with sub-queries that are values: `joined_values`
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ class Context:
     common: Mapping[str, CommonTable] = field(default_factory=dict)
     values: Mapping[int, Expression] = field(default_factory=dict)  # of sub-queries, by the id of their nodes
     outer: FromBlock | None = None  # of the query around a sub-query, whose columns it may read
+    join_values: ValueJoin | None = None
 
     def error(self, node: exp.Expr, message: str, hint: str | None = None) -> ScriptError:
         """An error at a syntax node, to be raised."""

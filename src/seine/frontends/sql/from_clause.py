@@ -13,8 +13,15 @@ from seine.algebra.plan import Plan, SetKind
 from seine.frontends.sql.bind_expressions import ExpressionBinder
 from seine.frontends.sql.block_plan import Projection
 from seine.frontends.sql.context import CommonTable, Context
+from seine.frontends.sql.dialect import SeineSql
 from seine.frontends.sql.distinct_aliases import distinct_aliases
-from seine.frontends.sql.lateral_items import lateral_query, needs_keys, rows_of_keys
+from seine.frontends.sql.lateral_items import (
+    is_one_row,
+    lateral_query,
+    needs_keys,
+    one_row_values,
+    rows_of_keys,
+)
 from seine.frontends.sql.named_tables import common_table, is_as_of_now, narrowed, own_window, table_plan
 from seine.frontends.sql.partner_joins import (
     PartnerJoin,
@@ -49,8 +56,8 @@ _EXTRAS = {
     "sample": "WHERE xxhash64(id) % 10 = 0 takes a tenth, the same for every run",
 }
 _LATERAL_HINT = (
-    "it may have GROUP BY, DISTINCT, or ORDER BY with LIMIT where it compares with the row to its left by ="
-    " alone, in its WHERE; join the streams and group or rank the pairs"
+    "it may have GROUP BY, DISTINCT, or ORDER BY with LIMIT where it reads the row to its left in conditions"
+    " a.k = b.k of its WHERE alone; else join the streams, and group or rank the pairs"
 )
 _PLAIN_ITEMS = "write a comma or JOIN ... ON"
 _OTHER_ITEMS: tuple[tuple[type[exp.Expr], str], ...] = (
@@ -90,15 +97,22 @@ def _add_join(join: exp.Join, block: FromBlock, context: Context, analyse: Analy
         words = " ".join(filter(None, (method, side, kind)))
         hint = _ASOF_HINT if method == "ASOF" else f"name the columns: {_plainly(side)}"
         raise context.error(join, f"{words} JOIN is not supported", hint)
-    if side or kind in ("SEMI", "ANTI"):
+    if (side or kind in ("SEMI", "ANTI")) and not _keeps_all(join, side, kind):
         _add_partner_join(join, side, kind, block, context, analyse)
         return
     _add(join.this, block, context, analyse, block)
     for nested in join.this.args.get("joins") or ():
         _add_join(nested, block, context, analyse)
     _use(_shared_columns(join, block, context), block, context)
-    if join.args.get("on") is not None:
+    if join.args.get("on") not in (None, exp.true()):
         block.conjuncts.append(ExpressionBinder(context, block, "ON").condition(join.args["on"], "ON"))
+
+
+def _keeps_all(join: exp.Join, side: str, kind: str) -> bool:
+    """Whether a LEFT JOIN LATERAL has one row for each that is to the left of it."""
+    query, on = lateral_query(join.this), join.args.get("on")
+    is_plain = side == "LEFT" and kind in ("", "OUTER") and not join.args.get("using") and not join.method
+    return query is not None and is_one_row(query) and is_plain and (on is None or on == exp.true())
 
 
 def _plainly(side: str) -> str:
@@ -287,6 +301,8 @@ def _add_lateral(
     limit = query.args.get("limit")
     row_count(limit, "LIMIT", 1, context)
     row_count(query.args.get("offset"), "OFFSET", 0, context)
+    if is_one_row(query):
+        return _alias(node, block), _one_row(node, query, block, left, context, analyse)
     keyed = rows_of_keys(query)
     if keyed is None and needs_keys(query):
         raise context.error(node, "LATERAL is not supported for this sub-query", _LATERAL_HINT)
@@ -309,6 +325,24 @@ def _add_lateral(
         return _alias(node, block), columns
     block.conjuncts[:] = [from_sub_query(condition, 0) for condition in block.conjuncts]
     return _alias(node, block), [NamedExpression(c.name, from_sub_query(c.value, 0)) for c in columns]
+
+
+def _one_row(
+    node: exp.Expr, query: exp.Expr, block: FromBlock, left: FromBlock, context: Context, analyse: Analyse
+) -> list[NamedExpression]:
+    """The columns of a LATERAL sub-query that always has one row: values, as of sub-queries in SELECT."""
+    if left is not block:
+        hint = "a comma, JOIN ... ON, or LEFT JOIN ... ON TRUE with CASE WHEN ... THEN v.m END"
+        raise context.error(node, "this join with a LATERAL sub-query of one row is not supported", hint)
+    assert context.join_values is not None
+    names = [
+        key_of(item.args["alias"])
+        if isinstance(item, exp.Alias)
+        else item.sql(dialect=SeineSql, normalize_functions="lower")
+        for item in query.expressions
+    ]
+    values = context.join_values(one_row_values(query), block, context, analyse)
+    return [NamedExpression(name, value) for name, value in zip(names, values, strict=True)]
 
 
 def _take_over(

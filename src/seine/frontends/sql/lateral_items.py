@@ -1,4 +1,7 @@
-"""LATERAL sub-queries in FROM whose rows are those of a key, as joins with the rows of all keys.
+"""LATERAL sub-queries in FROM: those of one row as values, others as joins with the rows of all keys.
+
+    FROM a, LATERAL (SELECT MAX(x) AS m FROM b WHERE b.k = a.k) v
+    the columns of a, and (SELECT MAX(x) FROM b WHERE b.k = a.k) AS m (`sub_query_values.py`)
 
     FROM a, LATERAL (SELECT x FROM b WHERE b.k = a.k ORDER BY x LIMIT 3) v
     FROM a JOIN (SELECT x, k FROM b QUALIFY ROW_NUMBER() OVER (PARTITION BY k ORDER BY x) <= 3) v ON v.k = a.k
@@ -6,7 +9,9 @@
     FROM a, LATERAL (SELECT x, COUNT(*) AS n FROM b WHERE b.k = a.k GROUP BY x) v
     FROM a JOIN (SELECT x, COUNT(*) AS n, k FROM b GROUP BY x, k) v ON v.k = a.k
 
-Law: the rows are the same. A row of a has the same rows of b as all rows of a with an equal key.
+Law: the rows are the same. A row of a has the same rows of b as all rows of a with an equal key. It holds of
+what is computed of each row or group of b; functions OVER rows, and sets of groups that are there without
+rows, are of all keys, and refused. Columns of a are those that say so: others are taken for those of b.
 """
 
 from __future__ import annotations
@@ -19,6 +24,7 @@ from sqlglot import exp
 from seine.algebra.functions import is_aggregate
 
 _PLAIN = {"expressions", "from_", "joins", "where"}
+_FIRST = ("order", "limit")  # the first of one row is that row
 _OF_KEYS = {*_PLAIN, "order", "limit", "offset", "distinct", "group", "having"}
 
 
@@ -30,14 +36,39 @@ def lateral_query(node: exp.Expr) -> exp.Expr | None:
     return None
 
 
-def needs_keys(query: exp.Expr) -> bool:
-    """Whether a LATERAL query reads the row to its left and is more than a selection, which is a join."""
+def is_one_row(query: exp.Expr) -> bool:
+    """Whether a query always has one row: aggregates of all that it reads."""
     if not isinstance(query, exp.Select):
-        return any(needs_keys(one) or _reads_outside(one) for one in query.find_all(exp.Select))
+        return False
+    if any(value for clause, value in query.args.items() if clause not in {*_PLAIN, *_FIRST}):
+        return False
+    return all(_has_aggregate(item, query) and not item.find(exp.Window) for item in query.expressions)
+
+
+def one_row_values(query: exp.Expr) -> list[exp.Subquery]:
+    """The columns of a query of one row, each as a sub-query that is a value."""
+    values = []
+    for item in query.expressions:
+        select = query.copy()
+        select.set("expressions", [item.unalias().copy()])
+        for clause in _FIRST:
+            select.set(clause, None)
+        values.append(exp.Subquery(this=select))
+    return values
+
+
+def needs_keys(query: exp.Expr) -> bool:
+    """Whether a LATERAL query reads the row to its left and is more than a join with a condition."""
+    if not isinstance(query, exp.Select):
+        return any(map(_reads_outside, query.find_all(exp.Select)))
     more = any(value for clause, value in query.args.items() if clause not in _PLAIN)
-    calls = (call for item in query.expressions for call in item.find_all(exp.Anonymous, exp.Window))
-    is_plain = not more and not any(isinstance(one, exp.Window) or is_aggregate(one.name) for one in calls)
-    return not is_plain and _reads_outside(query)
+    more = more or any(item.find(exp.Window) or _has_aggregate(item, query) for item in query.expressions)
+    return more and _reads_outside(query)
+
+
+def _has_aggregate(item: exp.Expr, select: exp.Expr) -> bool:
+    calls = item.find_all(exp.Anonymous)
+    return any(is_aggregate(call.name) and call.parent_select is select for call in calls)
 
 
 def _reads_outside(query: exp.Expr) -> bool:
@@ -68,9 +99,9 @@ def rows_of_keys(select: exp.Expr) -> RowsOfKeys | None:
         else:
             keys.append(pair[0].copy())
             outside.append(pair[1])
-    if not keys or any(
-        _is_outer(column, inner) for part in inner_parts for column in part.find_all(exp.Column)
-    ):
+    clauses = (select.args.get(clause) for clause in ("group", "having", "order"))
+    others = [*inner_parts, *select.expressions, *filter(None, clauses)]
+    if not keys or any(_is_outer(column, inner) for one in others for column in one.find_all(exp.Column)):
         return None
     rows = _with_named_order(select)
     if rows is None:
@@ -88,17 +119,31 @@ def rows_of_keys(select: exp.Expr) -> RowsOfKeys | None:
 
 
 def _has_keyed_clauses(select: exp.Select) -> bool:
+    """Whether all that a SELECT computes is of one key, if it is computed of all of them with the key."""
     clauses = {clause for clause, value in select.args.items() if value}
-    distinct, group = select.args.get("distinct"), select.args.get("group")
     if not clauses <= _OF_KEYS or not clauses & {"limit", "distinct", "group"} or "from_" not in clauses:
+        return False
+    if any(item.find(exp.Window) for item in select.expressions):
         return False
     if "limit" not in clauses and clauses & {"order", "offset"}:
         return False
+    distinct, group = select.args.get("distinct"), select.args.get("group")
     if distinct is not None and (distinct.args.get("on") is not None or "limit" in clauses):
-        return False
+        return False  # a rank would come before DISTINCT
     if group is None:
-        return "having" not in clauses
-    return bool(group.expressions) and not any(v for k, v in group.args.items() if k != "expressions")
+        return "having" not in clauses and not any(
+            _has_aggregate(item, select) for item in select.expressions
+        )
+    has_sets = any(value for name, value in group.args.items() if name != "expressions")
+    return not has_sets and all(_is_plain_key(key, len(select.expressions)) for key in group.expressions)
+
+
+def _is_plain_key(key: exp.Expr, width: int) -> bool:
+    """Whether a key of GROUP BY is an expression, or the number of an output."""
+    if isinstance(key, exp.Rollup | exp.Cube | exp.GroupingSets | exp.Tuple):
+        return False
+    is_number = isinstance(key, exp.Literal) and not key.is_string
+    return not is_number or (key.name.isdigit() and 1 <= int(key.name) <= width)
 
 
 def _with_named_order(select: exp.Select) -> exp.Select | None:
@@ -110,7 +155,7 @@ def _with_named_order(select: exp.Select) -> exp.Select | None:
         if isinstance(number, exp.Literal) and not number.is_string:
             place = int(number.name) if number.name.isdigit() else 0
             output = named.expressions[place - 1] if 1 <= place <= len(named.expressions) else exp.Star()
-            if not isinstance(output, exp.Alias | exp.Column) or output.find(exp.Star):
+            if not isinstance(output, exp.Alias | exp.Column) or output.is_star:
                 return None
             name = output.args["alias"] if isinstance(output, exp.Alias) else output.this
             number.replace(exp.Column(this=name.copy()))

@@ -73,7 +73,9 @@ def common_table(node: exp.Table, context: Context) -> CommonTable | None:
     view = None if name in context.common else _declared(node, name, context)
     if not isinstance(view, View):
         return context.common.get(name)
-    return CommonTable(view.tree, view.columns, Context(view.source, 0, context.tables))
+    return CommonTable(
+        view.tree, view.columns, Context(view.source, 0, context.tables, join_values=context.join_values)
+    )
 
 
 def is_as_of_now(node: exp.Table, left: FromBlock | None, context: Context) -> bool:

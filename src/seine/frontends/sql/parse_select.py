@@ -11,6 +11,7 @@ from seine.frontends.sql.block_plan import Projection
 from seine.frontends.sql.context import Context, Table, WhereBinder
 from seine.frontends.sql.set_operations import analyse
 from seine.frontends.sql.size_limits import refuse_large
+from seine.frontends.sql.sub_query_values import joined_values
 from seine.frontends.sql.syntax_tree import let_go, syntax_tree
 from seine.frontends.sql.written_names import leftmost_select, with_written_names
 from seine.frontends.text.source_text import ScriptText
@@ -35,7 +36,7 @@ def parse_select(
     >>> [field.name for field in parse_select(text, 0, len(text.text), {"s": s}).schema]
     ['b']
     """
-    context = Context(source, start, tables, where)
+    context = Context(source, start, tables, where, join_values=joined_values)
     try:
         tree = read(source, start, end)
         query = analyse(tree, context)

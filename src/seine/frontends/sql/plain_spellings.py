@@ -7,7 +7,7 @@
     FETCH FIRST 3 ROWS ONLY                LIMIT 3
     DISTINCT ON (k) ... ORDER BY k, p      QUALIFY ROW_NUMBER() OVER (PARTITION BY k ORDER BY k, p) = 1
     a LEFT JOIN (b JOIN c ON ...) ON ...   a LEFT JOIN b JOIN c ON ... ON ...
-    LATERAL (SELECT MAX(x) ...)            values where they are read (`lateral_values.py`)
+    a OUTER APPLY (SELECT ...) v           a LEFT JOIN LATERAL (SELECT ...) v ON TRUE
     x > (SELECT 2)                         x > (2)
     TUMBLE_START(ts, n) ... GROUP BY TUMBLE(ts, n)       window.start ... GROUP BY window(ts, n)
 
@@ -22,12 +22,11 @@ from functools import reduce
 from sqlglot import exp
 
 from seine.algebra.functions import is_aggregate
-from seine.frontends.sql.lateral_values import without_lateral_values
 from seine.frontends.sql.quantified_comparisons import quantified_comparison, quantified_query
 
 _GROUP_WINDOWS = {"TUMBLE": "window", "HOP": "window", "SESSION": "session_window"}
 _EDGES = {"START": "start", "END": "end"}
-_VALUE = {"expressions"}  # the clauses of a SELECT of one row that reads nothing
+_NO_ROWS = {"expressions"}  # the clauses of a SELECT that reads no table
 
 
 def plain_spellings(tree: exp.Expr) -> exp.Expr:
@@ -118,13 +117,24 @@ def _joins_in_parentheses(node: exp.Expr) -> exp.Expr | None:
     return table
 
 
+def _outer_apply(node: exp.Expr) -> None:
+    """APPLY is parsed as a join ON TRUE."""
+    if node.args.get("cross_apply") is False and isinstance(node.parent, exp.Join):
+        node.parent.set("side", "LEFT")
+
+
 def _value_without_rows(node: exp.Expr) -> exp.Expr | None:
-    """The value of a sub-query without FROM; it reads what is around it, as the value itself does."""
+    """The value of a sub-query without FROM, where an expression has one, not a set of rows.
+
+    It reads what is around it, as the value itself does.
+    """
     select, parent = node.unnest(), node.parent
-    is_value = isinstance(parent, exp.Condition | exp.Alias) or node.arg_key == "expressions"
-    if not is_value or isinstance(parent, exp.In | exp.SubqueryPredicate | exp.SetOperation):
+    is_value = isinstance(parent, exp.Condition | exp.Alias | exp.Where | exp.Having | exp.Ordered)
+    if isinstance(parent, exp.In | exp.SubqueryPredicate):
+        is_value = False
+    if not (is_value or node.arg_key in ("expressions", "on")) or isinstance(parent, exp.SetOperation):
         return None
-    if not isinstance(select, exp.Select) or {key for key, given in select.args.items() if given} != _VALUE:
+    if not isinstance(select, exp.Select) or {key for key, given in select.args.items() if given} != _NO_ROWS:
         return None
     value, *more = select.expressions
     calls = {call.name for call in value.find_all(exp.Anonymous)}
@@ -165,7 +175,7 @@ _CHANGES: tuple[tuple[type[exp.Expr], Callable[[exp.Expr], exp.Expr | None]], ..
     (exp.Subquery, _value_without_rows),
     (exp.Select, _first_of_each),
     (exp.Select, _group_window),
-    (exp.Select, without_lateral_values),
+    (exp.Lateral, _outer_apply),
     (exp.All, _quantified),
     (exp.Any, _quantified),
 )

@@ -23,7 +23,6 @@ from seine.frontends.sql.partner_joins import refuse_outer
 from seine.frontends.sql.ranked_select import is_ranked, ranked_select
 from seine.frontends.sql.scope import SCALARS, FromBlock, FromItem, NamedExpression, key_of, visible_item
 from seine.frontends.sql.sub_query_values import (
-    refuse_ambiguous,
     restrict,
     scalar_plan,
     scalars_in,
@@ -77,7 +76,6 @@ def _grouped_select(
     inside = [_with_filter(call) for call in calls if call.parent_select is select]
     context = with_values(inside, select, block, context, analyse)
     above = [query for query in scalars_in(nodes, select) if id(query) not in context.values]
-    refuse_ambiguous(above, block, context)
     plans = [scalar_plan(query, context, analyse) for query in above]
     values, first = {}, SCALARS
     for query, (plan, value) in zip(above, plans, strict=True):

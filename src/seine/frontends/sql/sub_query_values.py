@@ -21,9 +21,8 @@ from seine.frontends.sql.context import Context
 from seine.frontends.sql.dialect import SeineSql
 from seine.frontends.sql.from_clause import Analyse, read_from
 from seine.frontends.sql.group_by import is_grouped
-from seine.frontends.sql.lateral_values import unqualified
 from seine.frontends.sql.partner_joins import PartnerJoin, is_correlated, refuse_outer
-from seine.frontends.sql.scope import OUTER, FromBlock, FromItem, key_of
+from seine.frontends.sql.scope import OUTER, FromBlock
 from seine.frontends.sql.sub_query_conditions import apply_condition, conditions_apart
 
 _SUPPORTED = {"expressions", "from_", "joins", "where"}
@@ -60,25 +59,10 @@ def with_values(
 ) -> Context:
     """A context in which the scalar sub-queries of some expressions have values; their rows are joined."""
     values: dict[int, Expression] = {}
-    scalars = scalars_in(nodes, select)
-    refuse_ambiguous(scalars, block, context)
-    for queries in _of_the_same_rows(scalars):
-        joined = _joined_values(queries, block, context, analyse)
+    for queries in _of_the_same_rows(scalars_in(nodes, select)):
+        joined = joined_values(queries, block, context, analyse)
         values |= {id(query): value for query, value in zip(queries, joined, strict=True)}
     return context if not values else replace(context, values={**context.values, **values})
-
-
-def refuse_ambiguous(queries: Iterable[exp.Subquery], block: FromBlock, context: Context) -> None:
-    """Refuse values of LATERAL items that were read by a name which another item of FROM has, too."""
-    for column in filter(None, map(unqualified, queries)):
-        owner = next((item for item in block.visible if key_of(column) in _names(item)), None)
-        if owner is not None:
-            hint = f"say which: {owner.alias}.{column.name}, or with the alias of the LATERAL item"
-            raise context.error(column, f"column {column.name} is ambiguous", hint)
-
-
-def _names(item: FromItem) -> set[str]:
-    return {column.name for column in item.columns}
 
 
 def _of_the_same_rows(queries: Iterable[exp.Subquery]) -> list[list[exp.Subquery]]:
@@ -127,7 +111,7 @@ class _BoundAggregate:
         return [substitute(output, results) for output in moved]
 
 
-def _joined_values(
+def joined_values(
     nodes: Sequence[exp.Subquery], block: FromBlock, context: Context, analyse: Analyse
 ) -> list[Expression]:
     """Join the row of sub-queries of the same rows to a block; their values over the row of the block."""

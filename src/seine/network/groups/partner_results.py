@@ -1,6 +1,8 @@
 """Final results of outer, semi and anti joins (`emit = 'final'`): pairs as they come, other rows once.
 
 s LEFT JOIN t    pairs of an inner join, and the rows of s that met nobody in their whole life
+
+Chains of such joins are parts of that kind by then (`optimizer/flat_partners.py`).
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from seine.safety.states.final_groups import BlockOf
 
 
 def final_parts(plan: Plan, block_of: BlockOf) -> list[Block]:
-    """The blocks of an outer, semi or anti join of tuples, each of which is final for itself."""
+    """The blocks of outer, semi and anti joins of tuples, each of which is final for itself."""
     for scan in walk(plan):
         if isinstance(scan, Scan) and scan.stream.retractable:
             raise SeineError(
@@ -30,7 +32,7 @@ def final_parts(plan: Plan, block_of: BlockOf) -> list[Block]:
 
 
 def _parts(plan: Plan, block_of: BlockOf) -> list[Block]:
-    """The blocks of a plan, of unions within unions those of every branch."""
+    """The block of a plan; of a union those of all its branches, which may be unions again."""
     block = block_of(plan)
     item = block.items[0]
     if len(block.items) > 1 or not isinstance(item, UnionAll):

@@ -40,6 +40,12 @@ SAME = {
         "SELECT * FROM (SELECT a, b FROM s) LEFT JOIN (SELECT a, e FROM t) u USING (a)"
     ),
     "SELECT * EXCEPT (b, C, d, k) FROM s": "SELECT a, ts FROM s",
+    "SELECT s.a FROM s JOIN t ON (SELECT s.a = t.a) WHERE (SELECT s.a > 2)": (
+        "SELECT s.a FROM s JOIN t ON s.a = t.a WHERE s.a > 2"
+    ),
+    "SELECT a FROM s WHERE a IN ((SELECT 2), 3) ORDER BY (SELECT b) LIMIT 1": (
+        "SELECT a FROM s WHERE a IN (2, 3) ORDER BY b LIMIT 1"
+    ),
     "SELECT a, (SELECT 2) AS x FROM s WHERE a > (SELECT 2 + b)": "SELECT a, 2 AS x FROM s WHERE a > 2 + b",
     "SELECT s.* EXCEPT (b, c, d, k), e FROM s, t": "SELECT s.a, s.ts, e FROM s, t",
 }
