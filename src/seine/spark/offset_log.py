@@ -82,7 +82,9 @@ def note_committed(deployment: Deployment, entry: int) -> None:
     """
     planned = _planned(deployment)
     if planned is not None and entry >= _entry_of(deployment, planned):
-        write_whole(os.path.join(deployment.spark, "commits", str(planned)), _COMMITTED)
+        folder = os.path.join(deployment.spark, "commits")
+        os.makedirs(folder, exist_ok=True)  # a copy may lack it, if it was empty
+        write_whole(os.path.join(folder, str(planned)), _COMMITTED)
 
 
 def _entry_of(deployment: Deployment, batch: int) -> int:

@@ -80,7 +80,7 @@ def test_a_plan_that_nobody_has_done_yet_is_removed(deployment: Deployment) -> N
 @pytest.mark.parametrize("batch", [0, 7])
 def test_a_plan_that_is_committed_is_noted(deployment: Deployment, batch: int) -> None:
     _log(deployment, batch, "a", "b", committed=False)
-    Path(deployment.spark, "commits").mkdir(exist_ok=True)
+    Path(deployment.spark, "commits").rmdir()  # as in a copy of the folder
     entry = 5 + batch  # micro-batch 0 is that of entry 5
     note_committed(deployment, entry - 1)
     assert planned_branches(deployment) == {_BIDS, _SALES}

@@ -42,7 +42,7 @@ class Context:
     common: Mapping[str, CommonTable] = field(default_factory=dict)
     values: Mapping[int, Expression] = field(default_factory=dict)  # of sub-queries, by the id of their nodes
     outer: FromBlock | None = None  # of the query around a sub-query, whose columns it may read
-    join_values: ValueJoin | None = None
+    join_values: ValueJoin | None = None  # for LATERAL items of FROM that are values
 
     def error(self, node: exp.Expr, message: str, hint: str | None = None) -> ScriptError:
         """An error at a syntax node, to be raised."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from seine.algebra.event_windows import PAIRS
 from seine.algebra.expressions import Expression, conjuncts, shift_columns
 from seine.algebra.functions import resolve_call
 from seine.algebra.plan import Plan, SetKind
@@ -336,13 +337,20 @@ def _one_row(
         raise context.error(node, "this join with a LATERAL sub-query of one row is not supported", hint)
     assert context.join_values is not None
     names = [
-        key_of(item.args["alias"])
-        if isinstance(item, exp.Alias)
-        else item.sql(dialect=SeineSql, normalize_functions="lower")
+        key_of(item.args["alias"]) if isinstance(item, exp.Alias) else implied_name(item)
         for item in query.expressions
     ]
     values = context.join_values(one_row_values(query), block, context, analyse)
     return [NamedExpression(name, value) for name, value in zip(names, values, strict=True)]
+
+
+def implied_name(node: exp.Expr) -> str:
+    """The name of an output without alias: that of its column, or the text of the expression."""
+    if isinstance(node, exp.Column):
+        return key_of(node.this)
+    if isinstance(node, exp.Anonymous) and node.name.lower() in PAIRS:
+        return node.name.lower()
+    return node.sql(dialect=SeineSql, normalize_functions="lower")
 
 
 def _take_over(

@@ -8,7 +8,6 @@ from operator import add
 
 from sqlglot import exp
 
-from seine.algebra.event_windows import PAIRS
 from seine.algebra.expressions import Column, shift_columns
 from seine.algebra.functions import is_aggregate
 from seine.algebra.plan import Distinct, Plan
@@ -16,8 +15,7 @@ from seine.frontends.sql.array_outputs import recorded_outputs
 from seine.frontends.sql.bind_expressions import ExpressionBinder
 from seine.frontends.sql.block_plan import Projection
 from seine.frontends.sql.context import Context
-from seine.frontends.sql.dialect import SeineSql
-from seine.frontends.sql.from_clause import Analyse, read_from
+from seine.frontends.sql.from_clause import Analyse, implied_name, read_from
 from seine.frontends.sql.group_by import GroupedSelect, is_grouped, refuse_ungrouped_windows
 from seine.frontends.sql.partner_joins import refuse_outer
 from seine.frontends.sql.ranked_select import is_ranked, ranked_select
@@ -122,7 +120,7 @@ def _output(node: exp.Expr, binder: ExpressionBinder) -> list[NamedExpression]:
         return _all_columns(node, [FromItem(item.alias, item.columns)], binder)
     if isinstance(node, exp.Alias):
         return [NamedExpression(key_of(node.args["alias"]), binder.bind(node.this))]
-    return [NamedExpression(_implied_name(node), binder.bind(node))]
+    return [NamedExpression(implied_name(node), binder.bind(node))]
 
 
 def _all_columns(node: exp.Expr, items: list[FromItem], binder: ExpressionBinder) -> list[NamedExpression]:
@@ -140,12 +138,3 @@ def _all_columns(node: exp.Expr, items: list[FromItem], binder: ExpressionBinder
         if isinstance(column.value, Column):
             binder.places.setdefault(column.value.index, node)
     return columns
-
-
-def _implied_name(node: exp.Expr) -> str:
-    """The name of an output without alias: that of its column, or the text of the expression."""
-    if isinstance(node, exp.Column):
-        return key_of(node.this)
-    if isinstance(node, exp.Anonymous) and node.name.lower() in PAIRS:
-        return node.name.lower()
-    return node.sql(dialect=SeineSql, normalize_functions="lower")
