@@ -106,6 +106,12 @@ def _joined(rng: Random, most: int) -> Ranked:
     )
 
 
+UNFRAMED = [  # functions without a frame, and whether rows of equal values of ORDER BY are told apart
+    *((call, True) for call in ("LAG(v)", "LAG(v, 2, 7)", "LEAD(x)", "FIRST_VALUE(v)", "NTILE(3)")),
+    *((call, False) for call in ("PERCENT_RANK()", "CUME_DIST()")),
+]
+
+
 def _frame(rng: Random, by_time: bool) -> tuple[str, bool]:
     """A frame, and whether rows of equal values of ORDER BY are told apart in it."""
     if rng.random() < 0.3 and by_time:
@@ -117,7 +123,8 @@ def _frame(rng: Random, by_time: bool) -> tuple[str, bool]:
     bounds = rng.choice(
         ["2 PRECEDING AND CURRENT ROW", "3 PRECEDING AND 1 PRECEDING", "1 PRECEDING AND 2 FOLLOWING"]
     )
-    return f"ROWS BETWEEN {rng.choice([bounds, bounds, 'UNBOUNDED PRECEDING AND CURRENT ROW'])}", True
+    ends = rng.choice(["CURRENT ROW", "CURRENT ROW", "1 PRECEDING", "UNBOUNDED FOLLOWING"])
+    return f"ROWS BETWEEN {rng.choice([bounds, f'UNBOUNDED PRECEDING AND {ends}'])}", True
 
 
 def _framed(rng: Random, most: int) -> Ranked:
@@ -129,9 +136,10 @@ def _framed(rng: Random, most: int) -> Ranked:
     for number in range(rng.randint(1, 2)):
         frame, exact = _frame(rng, by_time)
         calls = ["SUM(v)", "COUNT(*)", "AVG(x)", "MAX(v)", "COUNT(DISTINCT v)"]
-        call = rng.choice(calls + (["FIRST_VALUE(v)", "LAST_VALUE(x)"] if exact else []))
-        if rng.random() < 0.3:
-            call, frame, exact = rng.choice(["LAG(v)", "LAG(v, 2, 7)", "LEAD(x)"]), "", True
+        call = rng.choice(calls + (["FIRST_VALUE(v)", "LAST_VALUE(x)", "NTH_VALUE(v, 2)"] if exact else []))
+        if rng.random() < 0.4:
+            call, exact = rng.choice(UNFRAMED)
+            frame = ""
         ties = f", {TIES}" if exact else ""
         select.append(f"{call} OVER ({partition}ORDER BY {written} {frame}) AS f{number}")
         duckdb.append(f"{call} OVER ({partition}ORDER BY {explicit}{ties} {frame}) AS f{number}")

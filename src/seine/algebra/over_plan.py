@@ -8,12 +8,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from seine.algebra.expressions import Literal
+from seine.algebra.functions.bounded_state import keeps_bounded_state
 from seine.algebra.plan import AggregateCall, Plan
 from seine.algebra.rank_plan import Ordering, Partitioned
 from seine.algebra.types import Field
 
-LAG, LEAD, FIRST_VALUE, LAST_VALUE = "lag", "lead", "first_value", "last_value"
-VALUE_FUNCTIONS = (LAG, LEAD, FIRST_VALUE, LAST_VALUE)
+LAG, LEAD, FIRST_VALUE, LAST_VALUE, NTH_VALUE = "lag", "lead", "first_value", "last_value", "nth_value"
+VALUE_FUNCTIONS = (LAG, LEAD, FIRST_VALUE, LAST_VALUE, NTH_VALUE)
+PERCENT_RANK, CUME_DIST, NTILE = "percent_rank", "cume_dist", "ntile"
+DISTRIBUTION_FUNCTIONS = (PERCENT_RANK, CUME_DIST, NTILE)  # where a row is among all of its partition
 ROWS, RANGE = "rows", "range"
 
 
@@ -36,10 +40,16 @@ class Frame:
 
 @dataclass(frozen=True)
 class FrameReach:
-    """How far frames look back: so many rows, and so much time; None: to the first row."""
+    """How far frames look back: so many rows, and so much time; None: to the first row.
+
+    Beside these the `first` rows of a partition are in reach. What is `running` reaches no row: aggregates of
+    all rows so far, of which the folds alone are kept.
+    """
 
     rows: int | None
     time: int | None
+    first: int = 0
+    running: bool = False
 
     @property
     def is_bounded(self) -> bool:
@@ -49,10 +59,27 @@ class FrameReach:
 
 @dataclass(frozen=True)
 class OverFunction:
-    """A call, of the rows of a frame; the last argument of LAG and LEAD is what stands for no row."""
+    """A call, of the rows of a frame.
+
+    The last argument of LAG and LEAD is what stands for no row, that of NTH_VALUE which row it is, from 1,
+    that of NTILE how many tiles there are.
+    """
 
     call: AggregateCall
     frame: Frame
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it is an aggregate of all rows so far that keeps little, whatever their number."""
+        up_to_row = self.frame.start is None and self.frame.end == 0
+        is_aggregate = self.call.function not in (*VALUE_FUNCTIONS, *DISTRIBUTION_FUNCTIONS)
+        return up_to_row and is_aggregate and keeps_bounded_state(self.call, lasting=True)
+
+    @property
+    def nth(self) -> int:
+        """Which row of its frame FIRST_VALUE and NTH_VALUE take, from 1."""
+        number = self.call.args[1] if self.call.function == NTH_VALUE else None
+        return number.value if isinstance(number, Literal) and isinstance(number.value, int) else 1
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
     AVG(price) OVER (PARTITION BY seller ORDER BY ts ROWS BETWEEN 10 PRECEDING AND CURRENT ROW)
 
 No row that comes later is in the frame of an earlier one, and none ever ends, so that only the last rows of a
-partition are kept, as far as frames reach.
+partition are kept, as far as frames reach; of an aggregate of all rows so far, only what it folds.
 """
 
 from __future__ import annotations
@@ -11,7 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from seine.algebra.expressions import Column
-from seine.algebra.over_plan import ROWS, FrameReach, Over
+from seine.algebra.over_plan import (
+    FIRST_VALUE,
+    LAST_VALUE,
+    NTH_VALUE,
+    ROWS,
+    FrameReach,
+    Over,
+    OverFunction,
+)
 from seine.algebra.plan import Plan, Scan
 from seine.algebra.rank_plan import Partitioned, Rank
 from seine.optimizer.block import Block
@@ -21,9 +29,27 @@ def fixed_reach(plan: Over, block: Block) -> FrameReach | None:
     """How far the frames of fixed values look back; None if values may change. `block` is its input's."""
     if not all(one.frame.looks_back for one in plan.functions) or not _is_in_order_of_time(plan, block):
         return None
-    rows = [one.frame.start for one in plan.functions if one.frame.unit == ROWS]
-    times = [one.frame.start for one in plan.functions if one.frame.unit != ROWS]
-    return FrameReach(_longest(rows), _longest(times))
+    reaching = [one for one in plan.functions if not one.is_running]
+    firsts = [one.nth for one in reaching if _takes_first(one)]
+    starts = [(one.frame.unit, _start(one)) for one in reaching if not _takes_first(one)]
+    rows = [start for unit, start in starts if unit == ROWS]
+    times = [start for unit, start in starts if unit != ROWS]
+    running = len(reaching) < len(plan.functions)
+    return FrameReach(_longest(rows), _longest(times), max(firsts, default=0), running)
+
+
+def _takes_first(function: OverFunction) -> bool:
+    """Whether it takes one of the first rows of its partition."""
+    return function.frame.start is None and function.call.function in (FIRST_VALUE, NTH_VALUE)
+
+
+def _start(function: OverFunction) -> int | None:
+    """Where the rows begin that a function takes of its frame; None: with the partition."""
+    frame = function.frame
+    by_place = frame.unit == ROWS or frame.end == 0
+    if function.call.function == LAST_VALUE and frame.start is None and by_place:
+        return frame.end
+    return frame.start
 
 
 def is_fixed(plan: Plan, block_of: Callable[[Plan], Block]) -> bool:

@@ -120,9 +120,9 @@ _GROUPS = (
     ),
     (
         "other window functions",
-        "they change with every row of a partition",
-        "ROW_NUMBER, RANK, DENSE_RANK, LAG, LEAD, FIRST_VALUE, LAST_VALUE, and COUNT(*) OVER (...)",
-        "counter_diff cume_dist nth_value ntile percent_rank",
+        "it is of counters that begin anew",
+        "x - LAG(x) OVER (...)",
+        "counter_diff",
     ),
     (
         "measures",

@@ -90,7 +90,9 @@ class Measured:
 
     def _job(self, name: str, queries: str) -> tuple[str, str, int, int]:
         script = write_script(self._place(name).whole, name.replace(" ", "_"), queries)
-        return name, str(script), self._sizes["batch_rows"], self._sizes["warm"]
+        rows = self._sizes["batch_rows"]
+        rows = self._sizes.get("seller_rows", rows) if name in WITHOUT_BIDS else rows
+        return name, str(script), rows, self._sizes["warm"]
 
     def _place(self, query: str) -> Place:
         return self._sellers if query in WITHOUT_BIDS else self._events

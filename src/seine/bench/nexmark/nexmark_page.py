@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,9 @@ write JSON files."""
 _ABOUT_TOGETHER = """\
 ### All in one pipeline
 
-The queries of the table above in one script, beside the sum of what they take apart."""
+The queries of the table above in one script, beside the sum of what they take apart: with micro-batches as in
+that table, and with those that a live stream makes, where each pipeline takes what has come in a second or
+less."""
 _ABOUT_VARIANTS = """\
 ### Personal variants
 
@@ -53,12 +55,17 @@ def main(
     sizes = {**sizes, "queries": _named(queries)} if queries else sizes
     pages = []
     with tempfile.TemporaryDirectory(prefix="seine-bench-") as folder:
-        measured = Measured(Path(folder), sizes, Figures(resume))
+        figures = Figures(resume)
+        measured = Measured(Path(folder), sizes, figures)
         if only in (None, "seine", "flink", "spark"):
             about = _ABOUT_QUERIES.format(version=VERSION, **sizes)
             pages.append(f"{about}\n\n{_beside(measured, only, sizes)}")
         if only in (None, "together"):
-            pages.append(f"{_ABOUT_TOGETHER}\n\n{_together(measured)}")
+            live = [
+                (size, Measured(Path(folder, f"live{size}"), _live(sizes, size), figures))
+                for size in sizes["live"]
+            ]
+            pages.append(f"{_ABOUT_TOGETHER}\n\n{_together([(None, measured), *live])}")
         if only in (None, "variants"):
             about = _ABOUT_VARIANTS.format(**sizes)
             pages.append(f"{about}\n\n{_varied(measured, sizes['variants'])}")
@@ -75,6 +82,14 @@ def _named(queries: str) -> tuple[str, ...]:
         if name not in QUERIES:
             raise SeineError(f"Nexmark has no query '{name}'", hint=f"{QUERIES[0]} to {QUERIES[-1]}")
     return names
+
+
+def _live(sizes: Mapping[str, Any], size: int) -> Mapping[str, Any]:
+    """Sizes with which a micro-batch has so many events."""
+    batches = sizes["live_batches"]
+    rows = {"batch_rows": rows_read("q0", size), "seller_rows": rows_read("q3", size) * 3 // 4}
+    events = {"events": size * batches, "sellers": size * batches, "warm": batches // 4}
+    return {**sizes, **rows, **events}
 
 
 def _apart(measured: Measured) -> dict[str, BatchCost]:
@@ -118,15 +133,19 @@ def _spark_cells(cost: BatchCost | None, seine: BatchCost) -> tuple[str, str, st
     return *_cells(cost), f"{cost.cpu_per_million / seine.cpu_per_million:.2f}x"
 
 
-def _together(measured: Measured) -> Table:
-    """CPU of a million events, of which each pipeline reads those of its streams."""
-    table = Table("way", "pipelines", "CPU-s a million events", "to one pipeline")
-    apart = _apart(measured)
-    name, text = "all queries", "\n".join(map(query_text, measured.queries))
-    one = measured.seine({name: text})[name].cpu_per_million
-    sum_ = sum(cost.cpu_per_million * rows_read(query, 10**6) / 1e6 for query, cost in apart.items())
-    table.add("one pipeline", "1", f"{one:.2f}", "1.00x")
-    table.add("apart", str(len(apart)), f"{sum_:.2f}", f"{sum_ / one:.2f}x")
+def _together(measured: Sequence[tuple[int | None, Measured]]) -> Table:
+    """CPU of a million events, of which each pipeline reads those of its streams.
+
+    Each of `measured` has so many events in a micro-batch; None: very many.
+    """
+    table = Table("events a micro-batch", "one pipeline, CPU-s/M", "apart", "to one pipeline")
+    for size, sides in measured:
+        apart = _apart(sides)
+        name, text = "all queries", "\n".join(map(query_text, sides.queries))
+        one = sides.seine({name: text})[name].cpu_per_million
+        sum_ = sum(cost.cpu_per_million * rows_read(query, 10**6) / 1e6 for query, cost in apart.items())
+        words = "as above" if size is None else f"{size:,}"
+        table.add(words, f"{one:.2f}", f"{sum_:.2f}", f"{sum_ / one:.2f}x")
     return table
 
 
@@ -150,12 +169,12 @@ def _varied_on_flink(measured: Measured) -> Table:
 
 FULL: Mapping[str, Any] = {
     **{"events": 2_000_000, "sellers": 16_000_000, "rate": 10_000, "files": 7},
-    **{"batch_rows": 400_000, "warm": 2, "variants": 1_000},
+    **{"batch_rows": 400_000, "warm": 2, "variants": 1_000, "live": (10_000, 1_000), "live_batches": 40},
     **{"flink_variants": (1, 3, 10, 30, 100, 1_000), "flink_variant_events": 100_000, "flink_seconds": 600},
 }
 QUICK: Mapping[str, Any] = {
     **{"events": 8_000, "sellers": 40_000, "rate": 200, "files": 4},
-    **{"batch_rows": 2_000, "warm": 1, "variants": 10},
+    **{"batch_rows": 2_000, "warm": 1, "variants": 10, "live": (200,), "live_batches": 4},
     **{"flink_variants": (1,), "flink_variant_events": 2_000, "flink_seconds": 120},
     "queries": ("q2", "q5", "q12", "q15", "q20"),
     "runner": together,

@@ -1,4 +1,4 @@
-"""Reads window functions with frames: aggregates, LAG, LEAD, FIRST_VALUE and LAST_VALUE with OVER."""
+"""Reads window functions that are no ranks: aggregates, values of other rows, distributions, with OVER."""
 
 from __future__ import annotations
 
@@ -10,9 +10,21 @@ from sqlglot import exp
 from seine.algebra import aggregates
 from seine.algebra.expressions import Expression, Literal
 from seine.algebra.functions import is_aggregate, resolve_cast
-from seine.algebra.over_plan import LAG, LEAD, RANGE, ROWS, VALUE_FUNCTIONS, Frame, OverFunction
+from seine.algebra.over_plan import (
+    DISTRIBUTION_FUNCTIONS,
+    LAG,
+    LEAD,
+    NTH_VALUE,
+    NTILE,
+    RANGE,
+    ROWS,
+    VALUE_FUNCTIONS,
+    Frame,
+    OverFunction,
+)
 from seine.algebra.plan import AggregateCall
-from seine.algebra.types import BIGINT, DAY_TIME, INT, TIMESTAMP, Type
+from seine.algebra.rank_plan import RANK_FUNCTIONS
+from seine.algebra.types import BIGINT, DAY_TIME, DOUBLE, INT, TIMESTAMP, Type
 from seine.frontends.sql.context import Context
 
 _WHOLE = Frame(ROWS, None, None)
@@ -46,20 +58,43 @@ def read_framed(
         else (node.this, None)
     )
     name = call.name.lower() if isinstance(call, exp.Anonymous) else ""
-    if name in VALUE_FUNCTIONS and where is None:
+    if name in (*VALUE_FUNCTIONS, *DISTRIBUTION_FUNCTIONS) and where is None:
         if not order:
             raise context.error(node, f"{name.upper()} needs an order", "write OVER (... ORDER BY ...)")
+        if name in DISTRIBUTION_FUNCTIONS:
+            return _distribution(name, call, window, bind, context)
         return _value_function(name, call, window, order, bind, context)
     if not is_aggregate(name) or aggregates.lookup(name) is not None:
-        hint = "ROW_NUMBER, RANK, DENSE_RANK, LAG, LEAD, FIRST_VALUE, LAST_VALUE and Spark's aggregates are"
+        known = (*RANK_FUNCTIONS, *VALUE_FUNCTIONS, *DISTRIBUTION_FUNCTIONS)
+        hint = f"{', '.join(map(str.upper, known))} and Spark's aggregates are"
         raise context.error(node, f"{name.upper() or 'this'} OVER is not supported", hint)
     return OverFunction(aggregate(call, where), _frame(window, order, bind, context))
+
+
+def _distribution(name: str, call: exp.Expr, window: exp.Expr, bind: Bind, context: Context) -> OverFunction:
+    args = [bind(arg) for arg in call.expressions]
+    if window.args.get("spec") is not None:
+        raise context.error(call, f"{name.upper()} takes no frame", "leave out ROWS or RANGE")
+    if name != NTILE:
+        if args:
+            raise context.error(call, f"{name.upper()} takes no arguments")
+        return OverFunction(AggregateCall(name, (), DOUBLE), _WHOLE)
+    tiles = args[0].value if len(args) == 1 and isinstance(args[0], Literal) else None
+    if not isinstance(tiles, int) or not 0 < tiles < 2**31:
+        raise context.error(call, "NTILE takes a whole number of tiles, 1 or more")
+    return OverFunction(AggregateCall(name, (Literal(tiles, INT),), INT), _WHOLE)
 
 
 def _value_function(
     name: str, call: exp.Expr, window: exp.Expr, order: Sequence[SortKey], bind: Bind, context: Context
 ) -> OverFunction:
     args = [bind(arg) for arg in call.expressions]
+    if name == NTH_VALUE:
+        number = args[1] if len(args) == 2 else None
+        if not isinstance(number, Literal) or not isinstance(number.value, int) or number.value < 1:
+            raise context.error(call, "NTH_VALUE takes a value and the number of a row, 1 or more")
+        nth = AggregateCall(name, (args[0], Literal(number.value, BIGINT)), args[0].type)
+        return OverFunction(nth, _frame(window, order, bind, context))
     if not 1 <= len(args) <= (3 if name in (LAG, LEAD) else 1):
         raise context.error(
             call,

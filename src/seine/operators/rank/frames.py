@@ -2,7 +2,9 @@
 
     rows of a partition in order    0  1  2  3  4          frame of row 3, ROWS 2 PRECEDING: [1, 4)
 
-Each frame is a group of its rows, folded as groups are: sums are exact, and depend on the rows alone.
+A frame is a group of its rows, folded as groups are: sums are exact, and depend on the rows alone. Frames
+slide: from one to that of the next row few rows enter and few leave, so the frames of a partition are one
+group at many instants, and cost what enters and leaves, however long they are.
 """
 
 from __future__ import annotations
@@ -15,15 +17,24 @@ import pyarrow as pa
 
 from seine.algebra.arrays import IntArray
 from seine.algebra.expressions import Literal
-from seine.algebra.over_plan import LAG, LAST_VALUE, LEAD, RANGE, VALUE_FUNCTIONS, Frame, OverFunction
+from seine.algebra.over_plan import (
+    CUME_DIST,
+    DISTRIBUTION_FUNCTIONS,
+    LAG,
+    LAST_VALUE,
+    LEAD,
+    NTILE,
+    RANGE,
+    VALUE_FUNCTIONS,
+    Frame,
+    OverFunction,
+)
 from seine.evaluate.evaluate import evaluate
 from seine.operators.aggregates.calls import compile_call
 from seine.operators.aggregates.folding import Events, SharedFolds
 from seine.operators.state.change_layout import ChangeLayout
 from seine.operators.state.keyed_table import KeyedMatches
 from seine.operators.state.store import MemoryStore
-
-MOST_MEMBERS = 1 << 20  # rows of frames that are folded at once, unless one frame has more
 
 
 @dataclass(frozen=True)
@@ -43,19 +54,13 @@ class OrderedRows:
 
 
 def frame_values(function: OverFunction, rows: OrderedRows, chosen: IntArray) -> pa.Array:
-    """The results of a function for some of the rows."""
-    call = function.call
+    """The results of a function for some of the rows, in ascending order."""
+    if function.call.function in DISTRIBUTION_FUNCTIONS:
+        return _distribution(function, rows, chosen)
     low, high = _bounds(function.frame, rows, chosen)
-    if call.function in VALUE_FUNCTIONS:
+    if function.call.function in VALUE_FUNCTIONS:
         return _one_value(function, rows, low, high)
-    pieces, at = [], 0
-    ends = np.cumsum(high - low)
-    while at < len(chosen):
-        base = ends[at - 1] if at else 0
-        stop = max(at + 1, int(np.searchsorted(ends, base + MOST_MEMBERS, "right")))
-        pieces.append(_folded(function, rows, low[at:stop], high[at:stop]))
-        at = stop
-    return pa.concat_arrays(pieces) if pieces else pa.nulls(0, call.type.arrow())
+    return _folded(function, rows, low, high, rows.first[chosen])
 
 
 def _bounds(frame: Frame, rows: OrderedRows, chosen: IntArray) -> tuple[IntArray, IntArray]:
@@ -92,8 +97,8 @@ def _one_value(function: OverFunction, rows: OrderedRows, low: IntArray, high: I
     """The value of one row of each frame; NULL, or the default, if it has none."""
     call = function.call
     value = evaluate(call.args[0], rows.columns, len(rows.columns[0]))
-    place = high - 1 if call.function == LAST_VALUE else low
-    none = high <= low
+    place = high - 1 if call.function == LAST_VALUE else low + function.nth - 1
+    none = (high <= low) | (place >= high)
     taken = value.take(pa.array(rows.row.take(np.where(none, 0, place)), mask=none))
     default = call.args[1] if call.function in (LAG, LEAD) else None
     if isinstance(default, Literal) and default.value is not None and none.any():
@@ -103,24 +108,63 @@ def _one_value(function: OverFunction, rows: OrderedRows, low: IntArray, high: I
     return taken
 
 
-def _folded(function: OverFunction, rows: OrderedRows, low: IntArray, high: IntArray) -> pa.Array:
-    folding = SharedFolds([compile_call(function.call).lasting()])
-    sizes, count = high - low, len(low)
-    places = np.repeat(np.arange(count), sizes)
-    members = np.arange(len(places)) - (np.cumsum(sizes) - sizes)[places] + low[places]
+def _distribution(function: OverFunction, rows: OrderedRows, chosen: IntArray) -> pa.Array:
+    """Where rows are among all of their segment.
+
+    For a row x among a b b x x c, with 3 rows before its peers, 5 up to them and 6 in all, PERCENT_RANK is
+    3 / (6 - 1), CUME_DIST 5 / 6, and NTILE(2) of the first x 2, for it is the fourth.
+    """
+    first, count = rows.first[chosen], (rows.last - rows.first + 1)[chosen]
+    if function.call.function == NTILE:
+        (tiles,) = function.call.args
+        assert isinstance(tiles, Literal) and isinstance(tiles.value, int)
+        size, larger = np.divmod(count, tiles.value)  # the first tiles may have one row more
+        before = chosen - first
+        among_others = (before - larger) // np.maximum(size, 1)
+        tile = np.where(before < larger * (size + 1), before // (size + 1), among_others) + 1
+        return pa.array(tile, function.call.type.arrow())
+    if function.call.function == CUME_DIST:
+        return pa.array((_reached(rows, chosen, 0, "right") - first) / count)
+    return pa.array((_reached(rows, chosen, 0, "left") - first) / np.maximum(count - 1, 1))
+
+
+def _folded(
+    function: OverFunction, rows: OrderedRows, low: IntArray, high: IntArray, segment: IntArray
+) -> pa.Array:
+    """The frames of each segment as one group that changes from frame to frame.
+
+    Bounds ascend within a segment, so a row enters with the first frame that ends behind it, and leaves with
+    the first that begins behind it.
+    """
+    new = np.append(True, segment[1:] != segment[:-1])[: len(segment)]
+    first = np.flatnonzero(new)
+    last = np.append(first[1:], len(segment))[: len(first)] - 1
+    group = np.cumsum(new) - 1
+    begin = np.maximum(low, np.where(new, low, np.append(0, high[:-1])[: len(high)]))
+    entering = np.maximum(high - begin, 0)
+    enters = np.repeat(np.arange(len(low)), entering)
+    members = np.arange(len(enters)) + np.repeat(begin - (np.cumsum(entering) - entering), entering)
+    leaves = np.searchsorted(low, members, "right")
+    gone = np.flatnonzero(leaves <= last[group[enters]])
+    places, member = np.append(enters, leaves[gone]), np.append(np.arange(len(members)), gone)
+    weights, order = np.repeat([1, -1], [len(members), len(gone)]), np.argsort(places, kind="stable")
+    compiled = compile_call(function.call)
+    folding = SharedFolds([compiled if len(gone) else compiled.lasting()])
+    layout = ChangeLayout(first, last, group, np.zeros(len(low), np.int64))
+    batch = _arguments(folding, rows, members)
+    reached = layout.reached(places[order])
+    events = Events(places[order], reached, weights[order], batch, member[order])
+    stored = KeyedMatches(pa.schema(folding.fields), np.full(layout.groups, -1), [])
+    values, _, _ = folding.advance(events, layout, stored, np.arange(layout.groups), MemoryStore())
+    (made,) = folding.finish(high - low, values, np.arange(layout.size))
+    return made.cast(function.call.type.arrow())
+
+
+def _arguments(folding: SharedFolds, rows: OrderedRows, members: IntArray) -> pa.RecordBatch | None:
+    """The columns that folds read of some rows; None if they read none."""
     chosen, read = pa.array(rows.row[members]), folding.reads
     columns = [column.take(chosen) if i in read else None for i, column in enumerate(rows.columns)]
     named = folding.columns(columns, len(members), lambda text: None)
-    batch = (
-        pa.RecordBatch.from_arrays([array for _, array in named], [name for name, _ in named])
-        if named
-        else None
-    )
-    each = np.arange(count)
-    layout = ChangeLayout(each, each, each, np.zeros(count, np.int64))
-    weights = np.ones(len(members), np.int64)
-    events = Events(places, layout.reached(places), weights, batch, np.arange(len(members)))
-    stored = KeyedMatches(pa.schema(folding.fields), np.full(count, -1), [])
-    values, _, _ = folding.advance(events, layout, stored, each, MemoryStore())
-    (made,) = folding.finish(sizes, values, each)
-    return made.cast(function.call.type.arrow())
+    if not named:
+        return None
+    return pa.RecordBatch.from_arrays([array for _, array in named], [name for name, _ in named])

@@ -1,4 +1,4 @@
-"""Window functions with frames, as rows come and go: aggregates, LAG, LEAD, FIRST_VALUE, LAST_VALUE.
+"""Window functions with frames, as rows come and go: aggregates, values of other rows, distributions.
 
 Law: at every instant the rows that have begun and not ended are the live rows, each with the values of its
 frames.
@@ -7,8 +7,9 @@ frames.
 
 Where values are fixed when the instant of a row is complete (frames that look back in the order of time, over
 rows that never end), each row is emitted once, and only the last rows of a partition are kept, as far as
-frames reach. Otherwise all rows alive are, and of a partition to which something happens those values are
-computed anew, at each instant, that may have changed (`frame_changes.py`).
+frames reach, and what aggregates of all rows so far have folded (`running_frames.py`). Otherwise all rows
+alive are, and of a partition to which something happens those values are computed anew, at each instant, that
+may have changed (`frame_changes.py`).
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from seine.operators.rank.frame_changes import (
 from seine.operators.rank.frames import OrderedRows, frame_values
 from seine.operators.rank.live_rows import BEGUN, DueRows
 from seine.operators.rank.partitions import PartitionOperator
+from seine.operators.rank.running_frames import RunningFrames
 from seine.operators.rank.shown_changes import NumberedEntries
 from seine.operators.state.identified_rows import open_rows, take_identities
 from seine.operators.state.keyed_table import HASH
@@ -51,11 +53,16 @@ class OverOperator(PartitionOperator):
     """The window functions of one node in one bucket."""
 
     def __init__(self, node: OverNode, buckets: int = 1) -> None:
-        width = len(node.ports[0].types)
+        types = {f"c{i}": type_.arrow() for i, type_ in enumerate(node.ports[0].types)}
+        width = len(types)
         values = {f"c{width + i}": f.call.type.arrow() for i, f in enumerate(node.functions)}
         super().__init__(node, buckets, values, False)
         self._functions, self._reach = node.functions, node.reach
         self._values = [*values]
+        folds = node.reach is not None and node.reach.running
+        running = [function for function in node.functions if folds and function.is_running]
+        self._running = RunningFrames(running, types, self._partition) if running else None
+        self._kept += [self._running] if self._running else []
         self._reached = ReachedRows.of([function.frame for function in node.functions])
         ranges = [function.frame for function in node.functions if function.frame.unit == RANGE]
         has_offsets = any(bound for frame in ranges for bound in (frame.start, frame.end))
@@ -74,9 +81,16 @@ class OverOperator(PartitionOperator):
         ordered = rows.take(pa.array(sequence))
         everyone = np.arange(rows.num_rows)
         cells = self._cells(ordered, everyone, partition, order.peers[order.entry[sequence]])
-        columns = [ordered[name].take(pa.array(fresh)) for name in self._data]
-        columns += [frame_values(function, cells, fresh) for function in self._functions]
-        starts = ordered[BEGUN].to_numpy()[fresh]
+        begun = ordered.take(pa.array(fresh))
+        columns = [begun[name] for name in self._data]
+        running = iter(
+            self._running.advance(begun, partition[fresh], cells.peers[fresh], store) if self._running else ()
+        )
+        columns += [
+            next(running) if self._running and function.is_running else frame_values(function, cells, fresh)
+            for function in self._functions
+        ]
+        starts = begun[BEGUN].to_numpy()
         yield Delta(open_rows(starts, take_identities(store, len(fresh)), columns))
         kept = np.empty(rows.num_rows, bool)
         kept[sequence] = self._in_reach(partition, ordered[BEGUN].to_numpy(), due.bound)
@@ -88,10 +102,11 @@ class OverOperator(PartitionOperator):
         rows, time = self._reach.rows, self._reach.time
         if rows is None or time is None:
             return np.ones(len(times), bool)
-        behind = np.searchsorted(partition, partition, "right") - np.arange(len(partition))
-        return np.asarray(
-            (behind <= rows) | ((times >= bound - time) if time else np.zeros(len(times), bool))
-        )
+        places = np.arange(len(partition))
+        behind = np.searchsorted(partition, partition, "right") - places
+        ahead = places - np.searchsorted(partition, partition)
+        recent = (times >= bound - time) if time else np.zeros(len(times), bool)
+        return np.asarray((behind <= rows) | (ahead < self._reach.first) | recent)
 
     def _change(self, held: pa.RecordBatch, due: DueRows, store: Store) -> Iterator[Delta]:
         """Emit what changes, instant by instant, in the partitions to which something happens."""

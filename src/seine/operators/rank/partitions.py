@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 
@@ -31,6 +31,18 @@ if TYPE_CHECKING:
 Finished = Callable[[pa.RecordBatch], AnyArray]  # the places of the keys that are final
 
 
+class KeptRows(Protocol):
+    """What is kept of partitions, with the columns of their keys."""
+
+    def everything(self, store: Store) -> pa.RecordBatch: ...
+
+    def forget(self, rows: pa.RecordBatch, store: Store) -> None: ...
+
+    def size(self, store: Store) -> int:
+        """About how many rows there are."""
+        ...
+
+
 class PartitionOperator(ABC):
     """The live rows of the partitions of one node in one bucket, and the rows that are shown of them.
 
@@ -49,6 +61,7 @@ class PartitionOperator(ABC):
         self._ordering = RowOrdering(self._partition, node.order, time, tuple(self._data))
         self._live = LiveRows(types, port.identities)
         self._shown = ShownRows({**types, **extra}, numbered)
+        self._kept: list[KeptRows] = [self._live, self._shown]
         self._compared = [HASH, BEGUN, *self._data]
         releases = node.releases
         self._releasing = Releasing(port, node.ports[1:], releases, buckets) if releases else None
@@ -70,7 +83,7 @@ class PartitionOperator(ABC):
         return 0
 
     def group_rows(self, store: Store) -> int:
-        return self._live.size(store) + self._shown.size(store)
+        return sum(rows.size(store) for rows in self._kept)
 
     def punctuation_rows(self, store: Store) -> int:
         return self._releasing.punctuation_rows(store) if self._releasing else 0
@@ -82,7 +95,7 @@ class PartitionOperator(ABC):
     def release(self, finished: Finished, store: Store) -> int:
         """Forget the rows of partitions that nothing will change; how many rows stay."""
         stay = 0
-        for rows in (self._live, self._shown):
+        for rows in self._kept:
             held = rows.everything(store)
             keys = [held[name] for name in self._partition]
             places = finished(pa.RecordBatch.from_arrays(keys, [f"k{i}" for i in range(len(keys))]))

@@ -18,6 +18,7 @@ from seine.frontends.script.script_file import read_script
 SIZES = {
     **{"events": 500, "sellers": 500, "files": 2, "batch_rows": 250, "warm": 1, "rate": 100, "variants": 2},
     **{"queries": ("q2", "q8", "q15")},
+    **{"live": (100,), "live_batches": 3},
     **{"flink_variants": (1, 3, 10), "flink_variant_events": 100, "flink_seconds": 60},
 }
 
@@ -60,9 +61,11 @@ def test_each_query_is_beside_flink_and_spark(sides: list[tuple[str, int]], tmp_
     ]
     assert [cell.strip() for cell in rows[" q15   "]][2:] == ["refused", "-", "-", "-", "-", "-"]
     # apart q2 and q15 read 92 of 100 events, q8 reads 8, together they read all
-    assert "| apart        | 3         | 5.76 " in page and "| 1.92x " in page
+    assert "| as above             | 3.00                  | 5.76  | 1.92x " in page
+    assert "| 100                  | 3.00                  | 5.76  | 1.92x " in page
     assert sides == [
         *(("q2", 1), ("q8", 1), ("q15", 1), ("all queries", 3)),
+        *(("q2", 1), ("q8", 1), ("q15", 1), ("all queries", 3)),  # as events come
         *(("ten queries", 10), ("2 variants of ten", 20)),
     ]
 
@@ -70,9 +73,28 @@ def test_each_query_is_beside_flink_and_spark(sides: list[tuple[str, int]], tmp_
 def test_what_was_measured_is_not_measured_again(sides: list[tuple[str, int]], tmp_path: Path) -> None:
     figures = tmp_path / "figures.json"
     nexmark_page.main(SIZES, only="together", resume=str(figures))
-    assert len(json.loads(figures.read_text())) == len(sides) == 4
+    assert len(json.loads(figures.read_text())) == len(sides) == 8
     nexmark_page.main(SIZES, only="seine", resume=str(figures))
-    assert len(sides) == 4
+    assert len(sides) == 8
+
+
+def test_a_live_micro_batch_has_so_many_events(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[tuple[str, int, int]] = []
+
+    def scripts(jobs: Sequence[Job]) -> Iterator[tuple[str, BatchCost]]:
+        for name, path, rows, _ in jobs:
+            seconds = {
+                stream: len((Path(path).parent / stream / "000000.jsonl").read_text().splitlines())
+                for stream in ("auction", "bid")
+                if (Path(path).parent / stream).exists()
+            }
+            given.append((name, rows, max(seconds.values())))
+            yield name, BatchCost(1, 1000.0, 3.0, 1.0, 2.0, 3.0, 4)
+
+    monkeypatch.setitem(SIZES, "scripts", scripts)
+    sizes = {**SIZES, "files": 3}  # a file for each micro-batch
+    nexmark_page.main(sizes, only="together")
+    assert given[4:] == [("q2", 92, 92), ("q8", 6, 6), ("q15", 92, 92), ("all queries", 92, 92)]
 
 
 def test_some_queries_alone(sides: list[tuple[str, int]]) -> None:

@@ -85,7 +85,16 @@ REFUSED = [
     ("SELECT RANK() OVER (PARTITION BY a) FROM s", 8, "RANK needs an order"),
     ("SELECT RANK(a) OVER (ORDER BY a) FROM s", 8, "RANK takes no arguments"),
     ("SELECT RANK() OVER w FROM s", 8, "no WINDOW w"),
-    ("SELECT NTILE(3) OVER (ORDER BY a) FROM s", 8, "NTILE OVER is not supported"),
+    ("SELECT NTILE(0) OVER (ORDER BY a) FROM s", 8, "NTILE takes a whole number of tiles, 1 or more"),
+    ("SELECT NTILE(3) OVER () FROM s", 8, "NTILE needs an order"),
+    ("SELECT CUME_DIST(a) OVER (ORDER BY a) FROM s", 8, "CUME_DIST takes no arguments"),
+    (
+        "SELECT PERCENT_RANK() OVER (ORDER BY a ROWS 1 PRECEDING) FROM s",
+        8,
+        "PERCENT_RANK takes no frame",
+    ),
+    ("SELECT NTH_VALUE(a) OVER (ORDER BY a) FROM s", 8, "NTH_VALUE takes a value and the number of a row"),
+    ("SELECT UPPER(t) OVER (ORDER BY a) FROM s", 8, "UPPER OVER is not supported"),
     ("SELECT LAG(a) OVER (PARTITION BY c) FROM s", 8, "LAG needs an order"),
     ("SELECT LAG(a, b) OVER (ORDER BY a) FROM s", 8, "are constants"),
     (

@@ -8,11 +8,21 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 
 from seine.algebra.expressions import Column, Literal
 from seine.algebra.functions import resolve_aggregate
-from seine.algebra.over_plan import LAG, LAST_VALUE, RANGE, ROWS, Frame, FrameReach, OverFunction
+from seine.algebra.over_plan import (
+    LAG,
+    LAST_VALUE,
+    NTH_VALUE,
+    RANGE,
+    ROWS,
+    Frame,
+    FrameReach,
+    OverFunction,
+)
 from seine.algebra.plan import AggregateCall
 from seine.algebra.rank_plan import Ordering
 from seine.algebra.types import BIGINT, STRING
@@ -52,6 +62,11 @@ NEAR = (  # no frame goes by values: of a large partition only some rows may cha
     OverFunction(SUM, Frame(ROWS, -1, 0)),
     OverFunction(AggregateCall(LAG, (VALUE, Literal(9, BIGINT)), BIGINT), Frame(ROWS, -2, -2)),
 )
+RUNNING = (
+    OverFunction(SUM, Frame(ROWS, None, 0)),
+    OverFunction(AggregateCall(NTH_VALUE, (VALUE, Literal(2, BIGINT)), BIGINT), Frame(ROWS, None, 0)),
+    OverFunction(SUM, Frame(RANGE, None, 0)),
+)
 AHEAD = (OverFunction(SUM, Frame(ROWS, 1, 2)), OverFunction(SUM, Frame(ROWS, 0, 1)))
 
 
@@ -60,7 +75,8 @@ def node(functions: tuple[OverFunction, ...], lives: str) -> OverNode:
     port = Port(0, TYPES, ("a",), int(lives == "retracted"), key)
     types = (*TYPES, *(one.call.type for one in functions))
     common = (9, (port,), types, tuple(range(len(types))), ("a",), ("a",), 1, 1, "")
-    return OverNode(*common, functions, (Ordering(3),), True, FrameReach(2, 4) if lives == "fixed" else None)
+    fixed = FrameReach(0, 0, first=2, running=True) if functions is RUNNING else FrameReach(2, 4)
+    return OverNode(*common, functions, (Ordering(3),), True, fixed if lives == "fixed" else None)
 
 
 def world(random: Random, lives: str) -> World:
@@ -88,6 +104,8 @@ def _frame_of(frame: Frame, members: list[tuple[Any, ...]], at: int) -> list[Any
 def _result(function: OverFunction, inside: list[Any]) -> Any:
     if function.call.function == LAG:
         return inside[0] if inside else 9
+    if function.call.function == NTH_VALUE:
+        return inside[1] if len(inside) > 1 else None
     if function.call.function == LAST_VALUE:
         return inside[-1] if inside else None
     known = [value for value in inside if value is not None]
@@ -122,9 +140,10 @@ def _without_starts(records: Counter) -> Counter:
     ("functions", "lives"),
     [
         (BACK, "fixed"),
+        (RUNNING, "fixed"),
         *(
             (functions, lives)
-            for functions in (BACK, AROUND, NEAR, AHEAD)
+            for functions in (BACK, AROUND, NEAR, AHEAD, RUNNING)
             for lives in ("expiring", "retracted")
         ),
     ],
@@ -153,3 +172,23 @@ def test_of_fixed_values_only_rows_in_reach_are_kept() -> None:
         list(operator.step([[Delta(batch_of(types, [row], False))]], clock, store))
     assert operator._live.everything(store).num_rows == 4
     assert operator._shown.size(store) == 0
+
+
+def test_of_running_values_no_row_is_kept_but_the_first_ones() -> None:
+    types = World([type_.arrow() for type_ in TYPES], [], lambda batch: [batch["c0"], batch["c1"]])
+    operator, store = OverOperator(node(RUNNING, "fixed")), MemoryStore()
+
+    def totals(partition: str, value: int, at: int) -> list[int]:
+        row = Row(0, at, FOREVER, None, (1, partition, value, at))
+        clock = Clock({"a": at + 1}, {"plain": at + 1}, {})
+        deltas = operator.step([[Delta(batch_of(types, [row], False))]], clock, store)
+        return [total for delta in deltas for total in delta.plus["c4"].to_pylist()]
+
+    answers = [total for at in range(200) for total in totals("xy"[at % 2], at, at)]
+    assert answers == [sum(range(at % 2, at + 1, 2)) for at in range(200)]
+    assert operator._live.everything(store).num_rows == 4
+    assert operator.group_rows(store) < 10
+    # partitions that are over are forgotten with what was folded of them
+    stay = operator.release(lambda keys: np.flatnonzero(keys["k1"].to_numpy(False) == "x"), store)
+    assert stay == operator._live.everything(store).num_rows + 1 == 3
+    assert totals("x", 5, 200) == [5]
