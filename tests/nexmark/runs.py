@@ -39,6 +39,13 @@ class Output:
         """The records of a query, or those among the first so many."""
         return [record for record in self.records[:first] if record["query"] == query]
 
+    def named(self, query: str, name: str) -> Output:
+        """The same with another name for a query."""
+        kept = [record for record in self.records if record["query"] != name]
+        assert len(kept) == len(self.records), "the name is taken"
+        renamed = [{**one, "query": name} if one["query"] == query else one for one in kept]
+        return Output(renamed, self.marks)
+
 
 def some_events(events: int, seed: int) -> Nexmark:
     """Events of a slow site: half a minute of 6,000, in which a day ends; some happen at one time."""
@@ -107,9 +114,11 @@ def carry(
     batch_rows: int = 1_500,
     sharing: str = "all",
     kills: Collection[int] = (),
+    more: str = "",
 ) -> Output:
-    """Run queries over events to the end, killed in each of the micro-batches `kills`."""
+    """Run queries, and `more` statements, over events to the end, killed in each micro-batch of `kills`."""
     script, out = write_nexmark(folder, events, queries), folder / "out.jsonl"
+    script.write_text(script.read_text() + more)
     options = Options(
         out=str(out),
         checkpoint=str(folder / "checkpoint"),

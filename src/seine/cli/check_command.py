@@ -39,8 +39,16 @@ def command(arguments: argparse.Namespace) -> int:
     script = read_script(arguments.script)
     if script.declarations.sinks:
         _check_sinks(script.declarations)
-    judged = [(_judged(query), query, position) for query, position in script.queries]
-    network = build_network(query for _, query, _ in judged if _is_planned(query))
+    verdicts = {query.name: _judged(query) for query, _ in script.queries}
+
+    def refuse(query: Query, error: SeineError) -> None:
+        """Let a query that cannot be placed be refused alone."""
+        one = verdicts[query.name]
+        verdicts[query.name] = replace(one, safe=False, accepted=False, reason=error.message, hint=error.hint)
+
+    planned = [query for query, _ in script.queries if _is_planned(query)]
+    network = build_network(planned, positions=script.positions, refused=refuse)
+    judged = [(verdicts[query.name], query, position) for query, position in script.queries]
     if arguments.json:
         print(json.dumps({"queries": [one.to_json() for one, _, _ in judged]}))
     elif arguments.dot:

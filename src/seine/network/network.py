@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -420,11 +420,13 @@ def build_network(
     estimates: Estimates | None = None,
     positions: Mapping[str, Position] = MappingProxyType({}),
     live: SchemaChange | None = None,
+    refused: Callable[[Query, SeineError], None] | None = None,
 ) -> Network:
     """A network of these queries, committed as its first version; built by estimates, if there are any.
 
-    A refusal says where its query is: `positions` are by lower-case name. If it is `live`, which is what is
-    declared, other queries may come later.
+    A refusal says where its query is: `positions` are by lower-case name. It is raised, unless `refused` is
+    to hear of it: then the network is of the other queries. If it is `live`, which is what is declared, other
+    queries may come later.
     """
     network = Network(strategy, live=live is not None)
     network.estimates, network.stages = estimates, _ANY_STAGES
@@ -436,7 +438,9 @@ def build_network(
             network.add(query)
         except SeineError as error:
             error.where = error.where or positions.get(query.name.lower())
-            raise
+            if refused is None:
+                raise
+            refused(query, error)
     if live is not None and network.follows_schema:
         network.follow_schema(live)
     network.commit()

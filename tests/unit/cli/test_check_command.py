@@ -1,7 +1,8 @@
-"""`seine check` of scripts whose queries read what others publish."""
+"""`seine check` of scripts whose queries read what others publish, or cannot be placed."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -25,3 +26,21 @@ def test_readers_of_published_streams_are_judged(tmp_path: Path, capsys: pytest.
     printed = capsys.readouterr()
     assert "safe     second: " in printed.out and "safe     counted: " in printed.out
     assert "REFUSED  plain: " in printed.out and "WINDOW" in printed.err
+
+
+def test_a_query_that_cannot_be_placed_is_refused_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = tmp_path / "script.sql"
+    script.write_text("""\
+CREATE STREAM s (k BIGINT, x BIGINT, ts BIGINT) TIMESTAMP BY ts FROM 's.jsonl';
+CREATE QUERY fine AS SELECT k FROM s;
+CREATE QUERY best WITH (emit = 'final', unbounded = true) AS
+  SELECT k, x FROM s QUALIFY RANK() OVER (PARTITION BY k ORDER BY x) = 1;
+""")
+    assert main(["check", str(script)]) == 1
+    printed = capsys.readouterr()
+    assert "safe     fine: " in printed.out and "REFUSED  best: emit = 'final' needs rows" in printed.out
+    assert "script.sql:3:" in printed.err and "partition by a time" in printed.err
+    assert main(["check", "--json", str(script)]) == 1
+    assert [one["safe"] for one in json.loads(capsys.readouterr().out)["queries"]] == [True, False]

@@ -177,6 +177,8 @@ def resolve_trunc(args: Sequence[Expression]) -> Expression:
 def resolve_extract(args: Sequence[Expression]) -> Expression:
     """EXTRACT(field FROM x), called with the field's name first."""
     check_arity("extract", args, 2, 2)
+    if isinstance(args[0], Literal) and str(args[0].value).lower() == "epoch":
+        raise TypeMismatch("extract has no epoch", hint="write unix_seconds(ts), or unix_millis(ts)")
     function = constant_word(args[0], _FUNCTION_OF_FIELD, "the field of extract")
     if function == "extract_second":
         return Call(function, (implied_cast(args[1], TIMESTAMP, "argument 2 of extract"),), decimal(8, 6))
@@ -185,7 +187,7 @@ def resolve_extract(args: Sequence[Expression]) -> Expression:
 
 def constant_word(arg: Expression, meanings: dict[str, str], what: str) -> str:
     """What a constant string stands for, out of a fixed set, compared without case."""
-    known = ", ".join(dict.fromkeys(meanings.values()))
+    known = ", ".join(dict.fromkeys(meaning.removeprefix("extract_") for meaning in meanings.values()))
     if not isinstance(arg, Literal) or not isinstance(arg.value, str):
         raise TypeMismatch(f"{what} must be a constant string", hint=f"one of {known}")
     if arg.value.lower() not in meanings:

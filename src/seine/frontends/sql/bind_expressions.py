@@ -265,8 +265,8 @@ def _refusal(node: exp.Expr) -> tuple[str, str]:
     if isinstance(node, exp.Func):
         return f"{node.key} is not supported", "results depend on event times alone, and types are scalar"
     if isinstance(node, exp.Any | exp.All):
-        hint = "a comparison takes ALL or ANY of a sub-query of one column: x > ALL (SELECT y ...)"
-        return f"{node.key.upper()} of a sub-query is not supported here", hint
+        hint = "x > ALL (SELECT y ...), of one column; of values x IN (1, 2), a LIKE '%x' OR a LIKE '%y'"
+        return f"{node.key.upper()} of a sub-query or of values is not supported here", hint
     return f"this expression ({node.key}) is not supported", "docs/language.md#select lists what is"
 
 

@@ -256,7 +256,12 @@ def _beside(expression: Expression, width: int) -> Expression:
 
 
 def _parts(key: Expression) -> list[Expression]:
-    """The keys that a key stands for: of a window its start and its end, whichever of them is written."""
+    """The keys that a key stands for: of a window its start and its end, whichever of them is written, or its
+    last instant.
+    """
+    match key:
+        case Call("sub", (Call() as end, Literal())) if window_of(end) or session_of(end):
+            key = end
     session = session_of(key.args[0] if isinstance(key, Call) and key.name == SESSION_WINDOW else key)
     if session is not None:
         return [session.key]

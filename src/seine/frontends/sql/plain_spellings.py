@@ -3,6 +3,7 @@
     x = ANY (SELECT y ...)                 x IN (SELECT y ...)
     x <> ALL (SELECT y ...)                NOT x IN (SELECT y ...)
     x > ALL (SELECT y ...)                 comparisons with MAX(y) (`quantified_comparisons.py`)
+    x LIKE ANY ('a%', 'b%')                x LIKE 'a%' OR x LIKE 'b%'; with ALL and AND likewise
     (a, b) IN ((1, 2), (3, 4))             a <=> 1 AND b <=> 2 OR a <=> 3 AND b <=> 4, as in Spark
     FETCH FIRST 3 ROWS ONLY                LIMIT 3
     DISTINCT ON (k) ... ORDER BY k, p      QUALIFY ROW_NUMBER() OVER (PARTITION BY k ORDER BY k, p) = 1
@@ -56,6 +57,21 @@ def _quantified(node: exp.Expr) -> None:
     whole = None if comparison is None else quantified_comparison(comparison)
     if comparison is not None and whole is not None:
         comparison.replace(plain_spellings(exp.Paren(this=whole)))
+
+
+def _like_each(node: exp.Expr) -> exp.Expr | None:
+    """LIKE ANY and LIKE ALL of patterns; with NOT, each of them is not like one."""
+    quantified = node.expression
+    if not isinstance(quantified, exp.Any | exp.All) or isinstance(node.parent, exp.Escape):
+        return None
+    listed = quantified.this
+    patterns = listed.expressions if isinstance(listed, exp.Tuple) else [listed.unnest()]
+    if isinstance(listed, exp.Subquery) or not patterns:
+        return None
+    parts: list[exp.Expr] = [type(node)(this=node.this.copy(), expression=one.copy()) for one in patterns]
+    if node.args.get("negate"):
+        parts = [exp.Not(this=part) for part in parts]
+    return exp.Paren(this=_joined(exp.Or if isinstance(quantified, exp.Any) else exp.And, parts))
 
 
 def _rows_in(node: exp.Expr) -> exp.Expr | None:
@@ -169,6 +185,8 @@ def _is_group_window(node: exp.Expr) -> bool:
 _CHANGES: tuple[tuple[type[exp.Expr], Callable[[exp.Expr], exp.Expr | None]], ...] = (
     (exp.EQ, _any),
     (exp.NEQ, _all),
+    (exp.Like, _like_each),
+    (exp.ILike, _like_each),
     (exp.In, _rows_in),
     (exp.Fetch, _limit),
     (exp.Subquery, _joins_in_parentheses),

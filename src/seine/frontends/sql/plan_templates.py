@@ -120,8 +120,10 @@ class _PlanTemplate:
     slots: tuple[_WhereSlot, ...]
 
 
-class _ComputedColumnVisible(Exception):
-    """A computed column is in the scope of a WHERE; its expression may affect how conditions are bound."""
+class _NoTemplate(Exception):
+    """A plan cannot be filled in: a computed column is in the scope of a WHERE, and its expression may affect
+    how conditions are bound; or a WHERE is more than what is filled in, as that of EXISTS among outputs.
+    """
 
 
 class PlanTemplates:
@@ -166,13 +168,15 @@ class PlanTemplates:
         blocks: dict[str, list[FromItem]] = {}
 
         def where(node: exp.Expr, block: FromBlock) -> Expression:
+            if not node.name.isdigit():
+                raise _NoTemplate
             name = _slot_name(int(node.name))
             blocks[name] = sorted(block.visible, key=lambda item: item.alias)  # whatever the order of FROM
             return Call(name, _columns(blocks[name]), BOOLEAN)
 
         try:
             plan = parse_select(ScriptText(text, ""), 0, len(text), self.tables, where, self._trees.tree)
-        except (SeineError, _ComputedColumnVisible):
+        except (SeineError, _NoTemplate):
             return None
         columns = {part.name: part.args for part in _slots_of(plan)}
         names = map(_slot_name, range(len(blocks)))
@@ -200,7 +204,7 @@ class PlanTemplates:
 def _columns(visible: Sequence[FromItem]) -> tuple[Expression, ...]:
     columns = tuple(column.value for item in visible for column in item.columns)
     if not all(isinstance(value, Column) for value in columns):
-        raise _ComputedColumnVisible
+        raise _NoTemplate
     return columns
 
 

@@ -30,6 +30,7 @@ from seine.algebra.functions.window_functions import (
 from seine.frontends.sql.bind_expressions import ExpressionBinder
 from seine.frontends.sql.context import Context
 from seine.frontends.sql.scope import FromBlock, NamedExpression, key_of
+from seine.frontends.sql.window_syntax import CUMULATE
 from seine.frontends.text.names import suggest
 
 _PARAMETERS = {
@@ -58,6 +59,9 @@ class WindowTable:
 def window_table(node: exp.Expr, context: Context) -> WindowTable | None:
     """The call of a table function that an item of FROM is; None if it is something else."""
     call = node.this if isinstance(node, exp.Table) else None
+    if isinstance(call, exp.Anonymous) and call.name.upper() == CUMULATE:
+        hint = "a running total of a day is SUM(x) OVER (PARTITION BY date_trunc('day', ts) ORDER BY ts)"
+        raise context.error(node, "CUMULATE is not available", hint)
     if not isinstance(call, exp.Anonymous) or call.name.lower() not in _PARAMETERS:
         return None
     function = call.name.lower()
@@ -129,7 +133,8 @@ def window_columns(
         )
         last = resolve_window_time([pair])
     except TypeMismatch as refusal:
-        raise context.error(table.node, refusal.message, refusal.hint) from None
+        hint = _USAGE["hop"] if table.function == "hop" else refusal.hint
+        raise context.error(table.node, refusal.message, hint) from None
     return _named(pair, last)
 
 

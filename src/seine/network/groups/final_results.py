@@ -43,6 +43,7 @@ from seine.safety.states.final_groups import (
     finality_of,
     groupings_of,
     rising_columns,
+    whatever_length,
 )
 from seine.safety.states.runnable import is_appended_result
 
@@ -56,8 +57,8 @@ def grouped_item(block: Block) -> Plan | None:
     item = block.items[0]
     if isinstance(item, SetOperation) and not item.kind.is_set:
         raise SeineError(
-            "emit = 'final' of rows that are counted, above or beneath other operators, is not available",
-            hint="write EXCEPT or INTERSECT without ALL, or leave out emit = 'final'",
+            "emit = 'final' of EXISTS, IN, outer joins or ALL of set operators over groups is not available",
+            hint="join groups by their window, write set operators without ALL, or leave out emit = 'final'",
         )
     return item if len(block.items) == 1 and isinstance(item, Aggregate | Distinct | SetOperation) else None
 
@@ -107,11 +108,12 @@ def _changing_parts(block: Block, block_of: BlockOf) -> list[list[RisingColumn]]
         appended = isinstance(item, Scan | Lookup) or is_appended_result(item) or is_fixed(item, block_of)
         if appended or is_final_input(item, block_of):
             continue
-        parts.append([replace(one, column=first + one.column) for one in rising_columns(item, block_of)])
+        rising = whatever_length(rising_columns(item, block_of))
+        parts.append([replace(one, column=first + one.column) for one in rising])
         if not parts[-1]:
             raise SeineError(
-                f"{_NEVER_FINAL}: the groups or rows that are joined here may change at any time",
-                hint="group by a time, such as ts - ts % 60, of streams without a window",
+                f"{_NEVER_FINAL}: the groups, or joined or ranked rows, may change at any time",
+                hint="group or partition by a time, such as ts - ts % 60, of streams without a window",
             )
     return parts
 

@@ -19,7 +19,7 @@ from seine.network.joins.join_keys import ItemRows
 from seine.network.joins.key_search import JoinKeys
 from seine.operators.join.final_time import FinalTime
 from seine.optimizer.block import Block
-from seine.safety.states.final_groups import BlockOf, KeyScheme, rising_columns, row_schemes
+from seine.safety.states.final_groups import BlockOf, KeyScheme, joined_rising, row_schemes
 
 RisingRow = tuple[FinalTime, ...]  # the rising columns of a row, by their places in it
 
@@ -56,7 +56,10 @@ def settling_rows(
     placed = [*zip(block.items, bases, strict=True)]
     if len(placed) == 1:
         return [()], [()]
-    rising = [_rising(item, base, block_of) for item, base in placed]
+    rising = [
+        _rising(item, base, first, block, block_of)
+        for (item, base), first in zip(placed, block.offsets, strict=False)
+    ]
     if block.is_of_tables:
         return rising, [()] * len(placed)
     return rising, [_promised(item, base, block_of) for item, base in placed]
@@ -81,10 +84,11 @@ class SettlingSides:
         return facts
 
 
-def _rising(item: Plan, base: ItemRows, block_of: BlockOf) -> RisingRow:
+def _rising(item: Plan, base: ItemRows, first: int, block: Block, block_of: BlockOf) -> RisingRow:
     if isinstance(item, Lookup):
         return ()
-    return tuple(FinalTime(base.columns[one.column], one.clocks) for one in rising_columns(item, block_of))
+    rising = joined_rising(item, first, block, block_of)
+    return tuple(FinalTime(base.columns[one.column], one.clocks) for one in rising)
 
 
 def _promised(item: Plan, base: ItemRows, block_of: BlockOf) -> PromisedRow:

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TypeGuard, TypeVar
 
 from seine.algebra.event_windows import is_closing, session_of, window_of
 from seine.algebra.expressions import Call, Column, Expression, Literal, columns_of, shift_columns, substitute
@@ -64,22 +65,30 @@ Clocks = tuple[Expression, ...]  # functions of event time, column 0, that never
 
 @dataclass(frozen=True)
 class RisingColumn:
-    """A column of rows of which none below what all its clocks have reached begins or ends early any more."""
+    """A column of rows of which none below what all its clocks have reached begins or ends early any more.
+
+    The clocks of the start of a window go `by_length`: those of other lengths have others.
+    """
 
     column: int
     clocks: Clocks
+    by_length: bool = False
 
 
 @dataclass(frozen=True)
 class RisingKey:
     """A key, by its place, that no tuple to come has below all its clocks, functions of the time (column 0).
 
-    Of a period it is that function of each tuple's own time.
+    Of a period it is that function of each tuple's own time. `by_length` is as in RisingColumn.
     """
 
     place: int
     clocks: Clocks
     is_period: bool
+    by_length: bool = False
+
+
+Rising = TypeVar("Rising", RisingColumn, RisingKey)
 
 
 @dataclass(frozen=True)
@@ -169,20 +178,49 @@ class GroupedBlock:
             return None
         of_time = shift_columns(bound, lambda index: 0)
         (class_,) = classes
-        clocks = [substitute(of_time, [clock]) for clock in self._clocks(class_)]
-        if clocks:
-            return RisingKey(place, tuple(dict.fromkeys(clocks)), bound == key)
-        return RisingKey(place, (of_time,), False) if self._is_latest(min(columns_of(bound))) else None
+        below = self._rising_below(class_)
+        if below:
+            clocks = dict.fromkeys(substitute(of_time, [clock]) for one in below for clock in one.clocks)
+            by_length = is_window_start(key) or any(one.by_length for one in below)
+            return RisingKey(place, tuple(clocks), bound == key, by_length)
+        if self._is_latest(min(columns_of(bound))):
+            return RisingKey(place, (of_time,), False)
+        return self._equal_buckets(place, key)
 
-    def _clocks(self, class_: int) -> list[Expression]:
-        """The clocks of all items, but relations, for a class of equal columns; none unless all have some."""
+    def _equal_buckets(self, place: int, key: Expression) -> RisingKey | None:
+        """A key that conditions make equal to a function of time of each item but relations.
+
+        So it is with date_trunc('hour', a.ts) where this is the hour of b.ts: a combination to come has a
+        tuple to come, and what that has is in no earlier hour.
+        """
+        bounds = [bound for one in self._equal_to(key) if (bound := least_later(one)) is not None]
         clocks: list[Expression] = []
         for item in self._rising:
-            below = next((one.clocks for one in item if self._classes.of(one.column) == class_), ())
-            if not below:
+            rising = {one.column: one.clocks for one in item if not one.by_length}
+            bucket = next((bound for bound in bounds if columns_of(bound) <= rising.keys()), None)
+            if bucket is None:
+                return None
+            of_time, (column,) = shift_columns(bucket, lambda index: 0), columns_of(bucket)
+            clocks += [substitute(of_time, [clock]) for clock in rising[column]]
+        return RisingKey(place, tuple(dict.fromkeys(clocks)), False, is_window_start(key))
+
+    def _equal_to(self, key: Expression) -> list[Expression]:
+        """A key and what conditions say is equal to it."""
+        equal, pairs = [key], [one.args for one in self.block.conditions if _is_equality(one)]
+        for one in equal:
+            others = [pair[1 - pair.index(one)] for pair in pairs if one in pair]
+            equal += [other for other in others if other not in equal]
+        return equal
+
+    def _rising_below(self, class_: int) -> list[RisingColumn]:
+        """What rises of a class of equal columns in each item but relations; none unless it does in all."""
+        rising = []
+        for item in self._rising:
+            below = next((one for one in item if self._classes.of(one.column) == class_), None)
+            if below is None:
                 return []
-            clocks += below
-        return clocks
+            rising.append(below)
+        return rising
 
     def _is_latest(self, column: int) -> bool:
         """Whether conditions say that no time of a combination is later than a column of it.
@@ -224,7 +262,7 @@ class GroupedBlock:
         """The rising columns of each item but relations, by their places in the block."""
         items = zip(self.block.items, self.block.offsets, strict=False)
         return [
-            [RisingColumn(first + one.column, one.clocks) for one in self._rising_in(item)]
+            [replace(one, column=first + one.column) for one in self._rising_in(item)]
             for item, first in items
             if not isinstance(item, Lookup)
         ]
@@ -238,14 +276,39 @@ def least_later(key: Expression) -> Expression | None:
     """A bound such that no key of a later time is below it, as a function of the time; None if there is none.
 
     Of a key that never falls that is the key itself. The end of a window is later than each of its times,
-    whatever its length; by its start the groups of windows of other lengths could not be judged as well.
+    whatever its length; its start is less than the length before them.
+
+    >>> from seine.algebra.event_windows import event_window
+    >>> window = event_window(Column(3, BIGINT), 10, 5, 0)
+    >>> str(least_later(window.end)), str(least_later(window.start))
+    ('add(#3, 1)', 'sub(#3, 9)')
     """
     window = window_of(key)
     if window is None:
         return None if monotone_in(key) is None else key
-    unit = Literal(1, DAY_TIME if key.type == TIMESTAMP else BIGINT)
-    is_rising = key == window.end and monotone_in(window.time) is not None
-    return resolve_call("add", [window.time, unit]) if is_rising else None
+    if monotone_in(window.time) is None:
+        return None
+    kind = DAY_TIME if key.type == TIMESTAMP else BIGINT
+    if key == window.end:
+        return resolve_call("add", [window.time, Literal(1, kind)])
+    length = window.constants[0]
+    if not isinstance(length, Literal) or not isinstance(length.value, int):
+        return None
+    return resolve_call("sub", [window.time, Literal(length.value - 1, kind)])
+
+
+def is_window_start(key: Expression) -> bool:
+    """Whether a key is the start of a window."""
+    window = window_of(key)
+    return window is not None and key == window.start
+
+
+def whatever_length(rising: Sequence[Rising]) -> Sequence[Rising]:
+    """What rises, without the starts of windows where anything else does.
+
+    So that one operator serves windows of all lengths: clocks that go by a length would be its own.
+    """
+    return [one for one in rising if not one.by_length] or rising
 
 
 def row_schemes(plan: Plan, block_of: BlockOf) -> list[list[KeyScheme]]:
@@ -276,7 +339,15 @@ def rising_columns(plan: Plan, block_of: BlockOf) -> list[RisingColumn]:
         return [] if plan.stream.retractable else [_time_of(plan)]
     parts = _parts(plan, block_of)
     rising = _common_rising_keys(parts) if parts else []
-    return [RisingColumn(_column(plan, key.place), key.clocks) for key in rising]
+    return [RisingColumn(_column(plan, key.place), key.clocks, key.by_length) for key in rising]
+
+
+def joined_rising(item: Plan, first: int, block: Block, block_of: BlockOf) -> Sequence[RisingColumn]:
+    """The rising columns of an item of a block that its joins go by; `first` is its first column there."""
+    rising = rising_columns(item, block_of)
+    compared = {column for condition in block.conditions for column in _equal(condition) or ()}
+    known = whatever_length(rising)
+    return known if any(first + one.column in compared for one in known) else rising
 
 
 def _column(plan: Plan, place: int) -> int:
@@ -366,7 +437,8 @@ def finality_of(groupings: Sequence[GroupedBlock]) -> Finality:
     """What makes the groups of the rows of some blocks final, whether they may still shrink or not."""
     schemes = [tuple(schemes) for grouping in groupings for schemes in grouping.members()]
     session = groupings[0].session_time() if len(groupings) == 1 else None
-    return Finality(tuple(schemes) if all(schemes) else (), tuple(_common_rising_keys(groupings)), session)
+    times = whatever_length(_common_rising_keys(groupings))
+    return Finality(tuple(schemes) if all(schemes) else (), tuple(times), session)
 
 
 def freeing_of(groupings: Sequence[GroupedBlock]) -> Finality:
@@ -385,7 +457,8 @@ def _common_rising_keys(groupings: Sequence[GroupedBlock]) -> list[RisingKey]:
         keys = [one[place] for one in rising if place in one]
         if len(keys) == len(rising):
             clocks = tuple(dict.fromkeys(clock for key in keys for clock in key.clocks))
-            common.append(RisingKey(place, clocks, all(key.is_period for key in keys)))
+            is_period, by_length = all(key.is_period for key in keys), any(key.by_length for key in keys)
+            common.append(RisingKey(place, clocks, is_period, by_length))
     return common
 
 
@@ -408,6 +481,10 @@ def _reached(start: int, later: Mapping[int, set[int]]) -> set[int]:
                 reached.add(column)
                 ahead.append(column)
     return reached
+
+
+def _is_equality(condition: Expression) -> TypeGuard[Call]:
+    return isinstance(condition, Call) and condition.name == "eq"
 
 
 def _equal(condition: Expression) -> tuple[int, int] | None:

@@ -13,6 +13,15 @@ SAME = {
     "SELECT a FROM s WHERE (a, c) IN ((1, 'x'), (2, 'y'))": (
         "SELECT a FROM s WHERE (a <=> 1 AND c <=> 'x' OR a <=> 2 AND c <=> 'y')"
     ),
+    "SELECT a FROM s WHERE c LIKE ANY ('x%', '%y')": "SELECT a FROM s WHERE c LIKE 'x%' OR c LIKE '%y'",
+    "SELECT a FROM s WHERE c ILIKE ALL ('x%', '%y')": "SELECT a FROM s WHERE c ILIKE 'x%' AND c ILIKE '%y'",
+    "SELECT a FROM s WHERE c NOT LIKE ANY ('x', 'y')": (
+        "SELECT a FROM s WHERE NOT c LIKE 'x' OR NOT c LIKE 'y'"
+    ),
+    "SELECT HOP_START(ts, 5, 10) AS f, COUNT(*) AS n FROM s GROUP BY HOP(ts, 5, 10)": (
+        "SELECT window_start AS f, COUNT(*) AS n FROM HOP(s, ts, 5, 10)"
+        " GROUP BY window_start, window_end, window_time"
+    ),
     "SELECT a FROM s ORDER BY b FETCH FIRST 3 ROWS ONLY": "SELECT a FROM s ORDER BY b LIMIT 3",
     "SELECT a FROM s ORDER BY b FETCH NEXT ROW ONLY": "SELECT a FROM s ORDER BY b LIMIT 1",
     "SELECT DISTINCT ON (a) a, b FROM s ORDER BY a, b DESC": (

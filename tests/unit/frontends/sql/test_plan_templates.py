@@ -188,6 +188,15 @@ def test_strange_conditions() -> None:
     assert plain > 150
 
 
+def test_exists_among_outputs_is_more_than_what_is_filled_in() -> None:
+    texts = [
+        f"SELECT a, {exists} AS x FROM s WHERE b > {n}"
+        for exists in ("EXISTS (SELECT 1 FROM t WHERE t.e = s.a)", "NOT EXISTS (SELECT 1 FROM t WHERE e = 2)")
+        for n in range(3)
+    ]
+    assert _agree(texts, dict(parse(TABLES).declarations.tables)) == 0
+
+
 def test_a_refusal_has_its_place_whatever_came_before() -> None:
     good = "CREATE QUERY q{} AS\n  SELECT a FROM s WHERE a > {} AND c = 'x';\n"
     before = TABLES + "".join(good.format(i, i) for i in range(5))

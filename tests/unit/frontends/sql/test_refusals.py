@@ -94,6 +94,8 @@ REFUSED = [
         "PERCENT_RANK takes no frame",
     ),
     ("SELECT NTH_VALUE(a) OVER (ORDER BY a) FROM s", 8, "NTH_VALUE takes a value and the number of a row"),
+    ("SELECT a FROM CUMULATE(s, ts, 5, 10)", 15, "CUMULATE is not available"),
+    ("SELECT COUNT(*) AS n FROM HOP(s, ts, 10, 5) GROUP BY window_start", 27, "slide is longer"),
     ("SELECT UPPER(t) OVER (ORDER BY a) FROM s", 8, "UPPER OVER is not supported"),
     ("SELECT LAG(a) OVER (PARTITION BY c) FROM s", 8, "LAG needs an order"),
     ("SELECT LAG(a, b) OVER (ORDER BY a) FROM s", 8, "are constants"),
