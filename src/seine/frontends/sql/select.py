@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from seine.algebra.expressions import Column, shift_columns
 from seine.algebra.functions import is_aggregate
-from seine.algebra.plan import Distinct, Plan
+from seine.algebra.plan import Plan
 from seine.frontends.sql.array_outputs import recorded_outputs
 from seine.frontends.sql.bind_expressions import ExpressionBinder
 from seine.frontends.sql.block_plan import Projection
@@ -26,6 +26,7 @@ from seine.frontends.sql.sub_query_values import (
     scalars_in,
     with_values,
 )
+from seine.frontends.sql.window_pairs import distinct_rows
 from seine.frontends.text.names import suggest
 
 _SUPPORTED = {"expressions", "from_", "joins", "where", "group", "having", "distinct", "with_", "hint"}
@@ -56,11 +57,11 @@ def analyse_select(select: exp.Select, context: Context, analyse: Analyse) -> Pr
         return ranked_select(select, block, valued, _recorded, grouping)
     if grouping is not None:
         plan = grouping.plan(_recorded(select, grouping.binder))
-        return plan if distinct is None else Distinct(plan)
+        return plan if distinct is None else distinct_rows(plan)
     outputs = _outputs(select, ExpressionBinder(valued, block, "SELECT"))
     refuse_ungrouped_windows([output.value for output in outputs], select, context)
     projection = Projection(block, outputs, select, context)
-    return projection if distinct is None else Distinct(projection.plan())
+    return projection if distinct is None else distinct_rows(projection.plan())
 
 
 def _grouped_select(

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from seine.algebra.event_windows import PAIRS
-from seine.algebra.expressions import Call, Expression
+from seine.algebra.expressions import Call, Column, Expression
 from seine.algebra.plan import Distinct, Plan, Project
 from seine.algebra.types import JSON
 from seine.frontends.sql.scope import NamedExpression
@@ -36,9 +36,6 @@ def pairs_apart(plan: Plan) -> tuple[Plan, list[tuple[str, str | None]] | None]:
     """A plan with two columns for each window among its outputs, and of each output its name and, if it is a
     window, the name of its kind; None if there are no windows.
     """
-    if isinstance(plan, Distinct):
-        inner, inner_names = pairs_apart(plan.input)
-        return Distinct(inner), inner_names
     if not isinstance(plan, Project) or not any(map(is_pair, plan.expressions)):
         return plan, None
     values: list[Expression] = []
@@ -54,6 +51,19 @@ def pairs_apart(plan: Plan) -> tuple[Plan, list[tuple[str, str | None]] | None]:
             columns.append(name)
             names.append((name, None))
     return replace(plan, expressions=tuple(values), names=tuple(columns)), names
+
+
+def distinct_rows(plan: Plan) -> Plan:
+    """The distinct rows of a plan; windows are put together above, so that times tell rows apart."""
+    apart, names = pairs_apart(plan)
+    distinct = Distinct(apart)
+    if names is None:
+        return distinct
+    columns = [NamedExpression(field.name, Column(i, field.type)) for i, field in enumerate(distinct.schema)]
+    outputs = joined_pairs(names, columns)
+    return Project(
+        distinct, tuple(output.value for output in outputs), tuple(output.name for output in outputs)
+    )
 
 
 def joined_pairs(
