@@ -123,7 +123,7 @@ def _frame(rng: Random, by_time: bool) -> tuple[str, bool]:
     bounds = rng.choice(
         ["2 PRECEDING AND CURRENT ROW", "3 PRECEDING AND 1 PRECEDING", "1 PRECEDING AND 2 FOLLOWING"]
     )
-    ends = rng.choice(["CURRENT ROW", "CURRENT ROW", "1 PRECEDING", "UNBOUNDED FOLLOWING"])
+    ends = rng.choice(["CURRENT ROW", "CURRENT ROW", "1 PRECEDING", "3 PRECEDING", "UNBOUNDED FOLLOWING"])
     return f"ROWS BETWEEN {rng.choice([bounds, f'UNBOUNDED PRECEDING AND {ends}'])}", True
 
 

@@ -16,6 +16,7 @@ from seine.algebra.functions import function_names
 from seine.algebra.functions.aggregate_calls import BUILT_IN, COMPOSED, ORDERED
 from seine.algebra.functions.left_out import LEFT_OUT, left_out
 from seine.algebra.functions.window_functions import WINDOW_FUNCTIONS
+from seine.algebra.over_plan import DISTRIBUTION_FUNCTIONS, VALUE_FUNCTIONS
 from seine.algebra.plan import Project
 from seine.evaluate.evaluate import evaluate
 from tests.support.front_end import parse
@@ -29,7 +30,7 @@ ROWS = 150
 SPECIAL_FORMS = {
     *("case", "when", "cast", "try_cast", "between", "div", "in", "not", "and", "or", "mod", "is"),
     *("from_json", "to_json", "grouping", "grouping_id", "lag", "lead", "row_number", "rank", "dense_rank"),
-    *WINDOW_FUNCTIONS,
+    *(*WINDOW_FUNCTIONS, *VALUE_FUNCTIONS, *DISTRIBUTION_FUNCTIONS),
 }
 _INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 

@@ -82,6 +82,14 @@ def window_of(expression: Expression) -> EventWindow | None:
     return None
 
 
+def window_end_of(last: Expression) -> Expression | None:
+    """The end of the window or session of which an expression is the last instant; None of any other."""
+    match last:
+        case Call("sub", (Call("window_end" | "session_end") as end, Literal(1))):
+            return end
+    return None
+
+
 def windows_of(keys: Iterable[Expression]) -> list[EventWindow]:
     """The different windows among keys."""
     return list(dict.fromkeys(window for key in keys if (window := window_of(key)) is not None))

@@ -70,7 +70,7 @@ class OverFunction:
 
     @property
     def is_running(self) -> bool:
-        """Whether it is an aggregate of all rows so far that keeps little, whatever their number."""
+        """Whether it is an aggregate of all rows so far whose state is bounded, whatever their number."""
         up_to_row = self.frame.start is None and self.frame.end == 0
         is_aggregate = self.call.function not in (*VALUE_FUNCTIONS, *DISTRIBUTION_FUNCTIONS)
         return up_to_row and is_aggregate and keeps_bounded_state(self.call, lasting=True)

@@ -42,8 +42,10 @@ def command(arguments: argparse.Namespace) -> int:
     verdicts = {query.name: _judged(query) for query, _ in script.queries}
 
     def refuse(query: Query, error: SeineError) -> None:
-        """Let a query that cannot be placed be refused alone."""
+        """Refuse a query that cannot be placed; what safety says comes first."""
         one = verdicts[query.name]
+        if not one.accepted:
+            return
         verdicts[query.name] = replace(one, safe=False, accepted=False, reason=error.message, hint=error.hint)
 
     planned = [query for query, _ in script.queries if _is_planned(query)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from dataclasses import replace
 from functools import cached_property
+from itertools import chain
 
 from seine.algebra.definitions import StreamDef
 from seine.algebra.document_plan import DocumentQuery
@@ -72,7 +73,8 @@ from seine.operators.step.record_form import Form
 from seine.optimizer.block import Block, Blocks
 from seine.optimizer.estimates import Estimates
 from seine.optimizer.fixed_frames import fixed_reach
-from seine.safety.states.final_groups import GroupedBlock, groupings_of
+from seine.safety.states.clock_constants import all_clocks, clocks_of_starts, with_constants
+from seine.safety.states.final_groups import GroupedBlock, freeing_of, groupings_of
 from seine.safety.verdict_story import Nested
 
 _FORM_AND_ROW = (Literal(0, BIGINT), Literal(0, BIGINT))
@@ -234,7 +236,10 @@ class Builder:
         """The rows of a block with groups or set operators in it, each once, when nothing changes it."""
         widened, clocks = with_rising(block, self._inlined)
         rows = self._block(widened, minimal=True)
-        return _rows_of(self._breakers.settled(rows, len(block.outputs), clocks)) if clocks else rows
+        if not clocks:
+            return rows
+        with self._breakers.freed_by(with_constants(chain(*chain(*clocks)))):
+            return _rows_of(self._breakers.settled(rows, len(block.outputs), clocks))
 
     def _tell_ends(self, block: Block) -> BreakerRows:
         """The rows of a block, with every end emitted as a retraction."""
@@ -251,7 +256,9 @@ class Builder:
             case Distinct(input):
                 return self._released(plan, self._distinct(input, alone))
             case SetOperation():
-                return self._released(plan, self._sets.operation(plan))
+                with self._breakers.freed_by(all_clocks(freeing_of(self._groupings(plan)))):
+                    placed = self._sets.operation(plan)
+                return self._released(plan, placed)
             case Over(input):
                 return self._released(plan, self._framed(plan, self._rows(input)))
             case Rank(input):
@@ -270,7 +277,7 @@ class Builder:
         """The distinct rows of a plan: groups without functions, or a union of two and more branches."""
         rows = self._sets.branches(plan)
         if len(rows) > 1:
-            return self._sets.union(rows)
+            return self._union(Distinct(plan), rows)
         if (breaker := rows_as_set(rows[0])) is not None:
             return breaker
         columns = tuple(Column(i, field.type) for i, field in enumerate(plan.schema))
@@ -284,17 +291,25 @@ class Builder:
         lasting = all(grouping.lasts for grouping in self._groupings(plan))
         if any(session_of(key) is not None for key in plan.keys):
             return place_session_groups(self._breakers, plan, rows, expandable=expandable, lasting=lasting)
-        return self._breakers.aggregate(plan, rows, expandable=expandable, lasting=lasting, final=final)
+        with self._breakers.freed_by(clocks_of_starts(freeing_of(self._groupings(plan)))):
+            return self._breakers.aggregate(plan, rows, expandable=expandable, lasting=lasting, final=final)
+
+    def _union(self, plan: Distinct, branches: list[BlockRows]) -> BreakerRows:
+        """The distinct rows of branches."""
+        with self._breakers.freed_by(all_clocks(freeing_of(self._groupings(plan)))):
+            return self._sets.union(branches)
 
     def _framed(self, plan: Over, rows: BlockRows) -> BreakerRows:
         """Rows with the values of frames around them."""
         reach = fixed_reach(plan, self._inlined(plan.input))
-        return self._breakers.framed(plan, rows, timed=has_event_time(plan.input), reach=reach)
+        with self._breakers.freed_by(all_clocks(freeing_of(self._groupings(plan)))):
+            return self._breakers.framed(plan, rows, timed=has_event_time(plan.input), reach=reach)
 
     def _ranked(self, plan: Rank, rows: BlockRows) -> BreakerRows:
         """The first rows of partitions; those of streams, not of groups, have an event time."""
         lasting = all(grouping.lasts for grouping in self._groupings(plan))
-        return self._breakers.ranked(plan, rows, timed=has_event_time(plan.input), lasting=lasting)
+        with self._breakers.freed_by(all_clocks(freeing_of(self._groupings(plan)))):
+            return self._breakers.ranked(plan, rows, timed=has_event_time(plan.input), lasting=lasting)
 
     def _released(self, plan: Plan, breaker: BreakerRows) -> BreakerRows:
         """A pipeline breaker, freed by punctuations where they can free its groups."""
@@ -326,7 +341,7 @@ class Builder:
             breaker = self._released(plan, grouped)
         elif isinstance(plan, Distinct):
             branches = self._sets.branches(plan.input)
-            breaker = self._released(plan, self._sets.union(branches))
+            breaker = self._released(plan, self._union(plan, branches))
         else:
             breaker = self._breaker(plan)
         return place_final(self._placer, self._streams, breaker, groupings, self._heard)

@@ -31,7 +31,7 @@ def fixed_reach(plan: Over, block: Block) -> FrameReach | None:
         return None
     reaching = [one for one in plan.functions if not one.is_running]
     firsts = [one.nth for one in reaching if _takes_first(one)]
-    starts = [(one.frame.unit, _start(one)) for one in reaching if not _takes_first(one)]
+    starts = [(one.frame.unit, _start(one)) for one in reaching]
     rows = [start for unit, start in starts if unit == ROWS]
     times = [start for unit, start in starts if unit != ROWS]
     running = len(reaching) < len(plan.functions)
@@ -44,8 +44,13 @@ def _takes_first(function: OverFunction) -> bool:
 
 
 def _start(function: OverFunction) -> int | None:
-    """Where the rows begin that a function takes of its frame; None: with the partition."""
+    """From where on rows must be there, so that what a function takes of its frame is; None: from the first.
+
+    The end of a frame of ROWS is found by counting, so all rows from there on are.
+    """
     frame = function.frame
+    if _takes_first(function):
+        return frame.end if frame.unit == ROWS else 0
     by_place = frame.unit == ROWS or frame.end == 0
     if function.call.function == LAST_VALUE and frame.start is None and by_place:
         return frame.end

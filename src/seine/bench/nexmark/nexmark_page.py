@@ -34,7 +34,8 @@ _ABOUT_TOGETHER = """\
 
 The queries of the table above in one script, beside the sum of what they take apart: with micro-batches as in
 that table, and with those that a live stream makes, where each pipeline takes what has come in a second or
-less."""
+less: {live_batches} of them, of which the first quarter does not count. CPU-seconds are for a million
+events."""
 _ABOUT_VARIANTS = """\
 ### Personal variants
 
@@ -65,7 +66,7 @@ def main(
                 (size, Measured(Path(folder, f"live{size}"), _live(sizes, size), figures))
                 for size in sizes["live"]
             ]
-            pages.append(f"{_ABOUT_TOGETHER}\n\n{_together([(None, measured), *live])}")
+            pages.append(f"{_ABOUT_TOGETHER.format(**sizes)}\n\n{_together([(None, measured), *live])}")
         if only in (None, "variants"):
             about = _ABOUT_VARIANTS.format(**sizes)
             pages.append(f"{about}\n\n{_varied(measured, sizes['variants'])}")
@@ -85,7 +86,10 @@ def _named(queries: str) -> tuple[str, ...]:
 
 
 def _live(sizes: Mapping[str, Any], size: int) -> Mapping[str, Any]:
-    """Sizes with which a micro-batch has so many events."""
+    """Sizes with which a micro-batch has so many events.
+
+    It is bounded in rows of each stream: of events without bids the largest has three in four, auctions.
+    """
     batches = sizes["live_batches"]
     rows = {"batch_rows": rows_read("q0", size), "seller_rows": rows_read("q3", size) * 3 // 4}
     events = {"events": size * batches, "sellers": size * batches, "warm": batches // 4}
@@ -136,7 +140,7 @@ def _spark_cells(cost: BatchCost | None, seine: BatchCost) -> tuple[str, str, st
 def _together(measured: Sequence[tuple[int | None, Measured]]) -> Table:
     """CPU of a million events, of which each pipeline reads those of its streams.
 
-    Each of `measured` has so many events in a micro-batch; None: very many.
+    Each of `measured` has so many events in a micro-batch; None: as many as in the first table.
     """
     table = Table("events a micro-batch", "one pipeline, CPU-s/M", "apart", "to one pipeline")
     for size, sides in measured:

@@ -15,6 +15,7 @@ from seine.algebra.event_windows import (
     EventSession,
     needs_groups,
     session_of,
+    window_end_of,
     window_of,
     windows_of,
 )
@@ -259,9 +260,7 @@ def _parts(key: Expression) -> list[Expression]:
     """The keys that a key stands for: of a window its start and its end, whichever of them is written, or its
     last instant.
     """
-    match key:
-        case Call("sub", (Call() as end, Literal())) if window_of(end) or session_of(end):
-            key = end
+    key = window_end_of(key) or key
     session = session_of(key.args[0] if isinstance(key, Call) and key.name == SESSION_WINDOW else key)
     if session is not None:
         return [session.key]

@@ -79,9 +79,9 @@ def _distribution(name: str, call: exp.Expr, window: exp.Expr, bind: Bind, conte
         if args:
             raise context.error(call, f"{name.upper()} takes no arguments")
         return OverFunction(AggregateCall(name, (), DOUBLE), _WHOLE)
-    tiles = args[0].value if len(args) == 1 and isinstance(args[0], Literal) else None
-    if not isinstance(tiles, int) or not 0 < tiles < 2**31:
-        raise context.error(call, "NTILE takes a whole number of tiles, 1 or more")
+    tiles = _whole_number(args[0]) if len(args) == 1 else None
+    if tiles is None:
+        raise context.error(call, "NTILE takes a whole number of tiles, 1 or more", "e.g. NTILE(4)")
     return OverFunction(AggregateCall(name, (Literal(tiles, INT),), INT), _WHOLE)
 
 
@@ -90,10 +90,11 @@ def _value_function(
 ) -> OverFunction:
     args = [bind(arg) for arg in call.expressions]
     if name == NTH_VALUE:
-        number = args[1] if len(args) == 2 else None
-        if not isinstance(number, Literal) or not isinstance(number.value, int) or number.value < 1:
-            raise context.error(call, "NTH_VALUE takes a value and the number of a row, 1 or more")
-        nth = AggregateCall(name, (args[0], Literal(number.value, BIGINT)), args[0].type)
+        number = _whole_number(args[1]) if len(args) == 2 else None
+        if number is None:
+            message = "NTH_VALUE takes a value and the number of a row, 1 or more"
+            raise context.error(call, message, "e.g. NTH_VALUE(price, 2)")
+        nth = AggregateCall(name, (args[0], Literal(number, BIGINT)), args[0].type)
         return OverFunction(nth, _frame(window, order, bind, context))
     if not 1 <= len(args) <= (3 if name in (LAG, LEAD) else 1):
         raise context.error(
@@ -120,6 +121,14 @@ def _value_function(
     assert isinstance(default, Literal)
     at = -offset.value if name == LAG else offset.value
     return OverFunction(AggregateCall(name, (args[0], default), args[0].type), Frame(ROWS, at, at))
+
+
+def _whole_number(argument: Expression) -> int | None:
+    """The value of a constant from 1 to 2**31 - 1; None of anything else."""
+    if not isinstance(argument, Literal) or argument.type not in (INT, BIGINT):
+        return None
+    value = argument.value
+    return value if isinstance(value, int) and 0 < value < 2**31 else None
 
 
 def _frame(window: exp.Expr, order: Sequence[SortKey], bind: Bind, context: Context) -> Frame:

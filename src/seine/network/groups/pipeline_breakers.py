@@ -10,7 +10,8 @@ Cites: ARGUS 5.3 (horizontal expansion), 5.4 (set operators)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from itertools import count
 
@@ -107,6 +108,10 @@ class PipelineBreakers:
         self._placer = placer
         self._site = placer.site
         self._regrouping = regrouping
+
+    def freed_by(self, clocks: Collection[Expression]) -> AbstractContextManager[None]:
+        """Let what is placed meanwhile be shared with that alone which clocks of the same constants free."""
+        return self._placer.freed_by(clocks)
 
     # ---- aggregates
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 
 from seine.algebra.expressions import Expression, columns_of
-from seine.algebra.plan import Lookup, Plan
+from seine.algebra.plan import Lookup, Plan, Scan
 from seine.errors import SeineError
 from seine.graph.node import Node
 from seine.network.joins.chosen_schemes import fewest_schemes
@@ -39,6 +39,7 @@ from seine.optimizer.join_orders import JoinCosts, join_costs
 from seine.optimizer.own_windows import own_ends
 from seine.safety.plans.joined_streams import JoinedStreams
 from seine.safety.plans.safe_plans import MOST_ITEMS_ENUMERATED
+from seine.safety.states.final_groups import joined_rising
 from seine.safety.verdict_story import Nested
 
 TagCondition = Callable[[int], list[Expression]]  # what selects an item's rows, which begin at a column
@@ -145,13 +146,24 @@ class BlockPlacer:
             multi = multi_plan(streams, bases) if tree is None else None
             self.joined.append(nested_aliases(streams, None if tree is None else tree.tree))
         fewest = fewest_schemes(block, tree) if self._strategy.fewest_schemes else None
-        self._placer.listen_to(fewest)
+        self._placer.listen_to(fewest, self._clocks_of_starts(block))
         if fewest is None:
             return tree, multi
         if multi is not None:
             kept = [use for use in multi.schemes if (use.stream.name, use.scheme) in fewest]
             multi = replace(multi, schemes=tuple(kept))
         return None if tree is None else tree.listening(fewest), multi
+
+    def _clocks_of_starts(self, block: Block) -> list[Expression]:
+        """The clocks of starts of windows by which the joins of a block free rows of groups."""
+        items = [*zip(block.items, block.offsets, strict=False)] if len(block.items) > 1 else []
+        rising = [
+            one
+            for item, first in items
+            if not isinstance(item, Scan | Lookup)
+            for one in joined_rising(item, first, block, self._items.inlined)
+        ]
+        return [clock for one in rising if one.by_length for clock in one.clocks]
 
     def _tree(self, block: Block, streams: JoinedStreams) -> TreePlan | None:
         """How to join two by two what punctuations free, if that frees it and there are stages for it."""

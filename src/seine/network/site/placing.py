@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import TypedDict, TypeVar
@@ -59,13 +60,27 @@ class Placer:
         self.join_owner = self._joins_for
         self.schemes: frozenset[tuple[str, int]] | None = None
 
-    def listen_to(self, schemes: frozenset[tuple[str, int]] | None) -> None:
+    def listen_to(
+        self, schemes: frozenset[tuple[str, int]] | None, clocks: Collection[Expression] = ()
+    ) -> None:
         """Let joins listen to no other punctuations than those of these schemes, by stream and number; None:
-        to all that they can use. Joins that listen to different ones are not shared.
+        to all that they can use. Joins that listen to different ones, or are freed by other clocks with
+        constants, are not shared.
         """
         self.schemes = schemes
         chosen = "" if schemes is None else " ".join(f"{name}/{n}" for name, n in sorted(schemes))
-        self.join_owner = self._joins_for if schemes is None else f"{self._joins_for} listens to {chosen}"
+        owner = self._joins_for if schemes is None else f"{self._joins_for} listens to {chosen}"
+        self.join_owner = owner + _freed_by(clocks)
+
+    @contextmanager
+    def freed_by(self, clocks: Collection[Expression]) -> Iterator[None]:
+        """Let what is placed meanwhile be shared with that alone which clocks of the same constants free."""
+        owner = self.owner
+        self.owner = owner + _freed_by(clocks)
+        try:
+            yield
+        finally:
+            self.owner = owner
 
     def of_breakers(self) -> Placer:
         """The same hand where it places aggregates and set operators, which may be the query's alone."""
@@ -155,3 +170,8 @@ def port_of(node: Node, key: tuple[Expression, ...] = ()) -> Port:
 
 def columns_of_types(types: Sequence[Type]) -> tuple[Expression, ...]:
     return tuple(Column(index, type_) for index, type_ in enumerate(types))
+
+
+def _freed_by(clocks: Collection[Expression]) -> str:
+    """Words that tell nodes apart that clocks with other constants free, or the same ones of other sides."""
+    return f" freed by {', '.join(map(str, clocks))}" if clocks else ""

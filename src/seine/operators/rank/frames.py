@@ -36,6 +36,8 @@ from seine.operators.state.change_layout import ChangeLayout
 from seine.operators.state.keyed_table import KeyedMatches
 from seine.operators.state.store import MemoryStore
 
+_LEAST_VALUE, _GREATEST_VALUE = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+
 
 @dataclass(frozen=True)
 class OrderedRows:
@@ -84,7 +86,10 @@ def _reached(rows: OrderedRows, chosen: IntArray, offset: int, side: str) -> Int
     assert rows.values is not None
     count = len(rows.values)
     segment = np.concatenate([rows.first, rows.first[chosen]])
-    value = np.concatenate([rows.values, rows.values[chosen] + offset])
+    wanted = (
+        np.clip(rows.values[chosen], _LEAST_VALUE - min(offset, 0), _GREATEST_VALUE - max(offset, 0)) + offset
+    )
+    value = np.concatenate([rows.values, wanted])
     later = np.repeat([1, 0] if left else [0, 1], [count, len(chosen)])  # who of equal ones comes later
     order = np.lexsort((later, value, segment))
     before = np.cumsum(order < count)  # rows of earlier segments are all before

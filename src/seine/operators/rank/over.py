@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from seine.operators.rank.over_node import OverNode
 
 MOST_CELLS = 1 << 20  # rows at instants that are computed at once, unless one instant has more
-_NULL_ORDER_VALUE = 2**61  # the value of a NULL in ORDER BY, or its opposite
+_NULL_ORDER_VALUE = 2**63 - 1  # the value of a NULL in ORDER BY, or its opposite
 
 
 class OverOperator(PartitionOperator):
@@ -59,7 +59,7 @@ class OverOperator(PartitionOperator):
         super().__init__(node, buckets, values, False)
         self._functions, self._reach = node.functions, node.reach
         self._values = [*values]
-        folds = node.reach is not None and node.reach.running
+        folds = node.reach is not None and node.reach.running  # older networks keep all rows instead
         running = [function for function in node.functions if folds and function.is_running]
         self._running = RunningFrames(running, types, self._partition) if running else None
         self._kept += [self._running] if self._running else []
@@ -176,7 +176,7 @@ def _order_values(rows: pa.RecordBatch, order: Ordering) -> IntArray:
     """The values of ORDER BY as numbers that ascend; NULLs are far away."""
     column = rows[f"c{order.column}"]
     numbers = column.cast(pa.int64()) if pa.types.is_integer(column.type) else column.view(pa.int64())
-    values = numbers.fill_null(0).to_numpy().copy()
+    values = np.maximum(numbers.fill_null(0).to_numpy(), -_NULL_ORDER_VALUE)
     if order.descending:
         values = -values
     values[as_mask(column.is_null())] = -_NULL_ORDER_VALUE if order.nulls_first else _NULL_ORDER_VALUE

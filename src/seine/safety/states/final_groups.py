@@ -19,10 +19,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeGuard, TypeVar
 
-from seine.algebra.event_windows import is_closing, session_of, window_of
+from seine.algebra.event_windows import is_closing, session_of
 from seine.algebra.expressions import Call, Column, Expression, Literal, columns_of, shift_columns, substitute
-from seine.algebra.functions import resolve_call
-from seine.algebra.monotone import monotone_in
 from seine.algebra.plan import (
     Aggregate,
     Distinct,
@@ -35,12 +33,13 @@ from seine.algebra.plan import (
     walk,
 )
 from seine.algebra.rank_plan import Partitioned
-from seine.algebra.types import BIGINT, DAY_TIME, TIMESTAMP
+from seine.algebra.types import BIGINT, TIMESTAMP
 from seine.algebra.upper_bounds import UpperBound
 from seine.optimizer.block import Block
 from seine.optimizer.implied_bounds import implied_bounds
 from seine.safety.graph.column_classes import ColumnClasses
 from seine.safety.graph.purgeable import purgeable
+from seine.safety.states.least_later import is_window_start, least_later
 from seine.safety.states.runnable import why_not_purged
 from seine.safety.states.table_facts import graph_of_tables
 
@@ -67,7 +66,7 @@ Clocks = tuple[Expression, ...]  # functions of event time, column 0, that never
 class RisingColumn:
     """A column of rows of which none below what all its clocks have reached begins or ends early any more.
 
-    The clocks of the start of a window go `by_length`: those of other lengths have others.
+    `by_length`: its clocks have the length of a window in them, and are wrong for windows of other lengths.
     """
 
     column: int
@@ -184,7 +183,7 @@ class GroupedBlock:
             by_length = is_window_start(key) or any(one.by_length for one in below)
             return RisingKey(place, tuple(clocks), bound == key, by_length)
         if self._is_latest(min(columns_of(bound))):
-            return RisingKey(place, (of_time,), False)
+            return RisingKey(place, (of_time,), False, is_window_start(key))
         return self._equal_buckets(place, key)
 
     def _equal_buckets(self, place: int, key: Expression) -> RisingKey | None:
@@ -193,7 +192,8 @@ class GroupedBlock:
         So it is with date_trunc('hour', a.ts) where this is the hour of b.ts: a combination to come has a
         tuple to come, and what that has is in no earlier hour.
         """
-        bounds = [bound for one in self._equal_to(key) if (bound := least_later(one)) is not None]
+        equal = self._equal_to(key)
+        bounds = [bound for one in equal if (bound := least_later(one)) is not None]
         clocks: list[Expression] = []
         for item in self._rising:
             rising = {one.column: one.clocks for one in item if not one.by_length}
@@ -202,7 +202,7 @@ class GroupedBlock:
                 return None
             of_time, (column,) = shift_columns(bucket, lambda index: 0), columns_of(bucket)
             clocks += [substitute(of_time, [clock]) for clock in rising[column]]
-        return RisingKey(place, tuple(dict.fromkeys(clocks)), False, is_window_start(key))
+        return RisingKey(place, tuple(dict.fromkeys(clocks)), False, any(map(is_window_start, equal)))
 
     def _equal_to(self, key: Expression) -> list[Expression]:
         """A key and what conditions say is equal to it."""
@@ -272,37 +272,6 @@ class GroupedBlock:
         return [_time_of(item)] if isinstance(item, Scan) else rising_columns(item, self.block_of)
 
 
-def least_later(key: Expression) -> Expression | None:
-    """A bound such that no key of a later time is below it, as a function of the time; None if there is none.
-
-    Of a key that never falls that is the key itself. The end of a window is later than each of its times,
-    whatever its length; its start is less than the length before them.
-
-    >>> from seine.algebra.event_windows import event_window
-    >>> window = event_window(Column(3, BIGINT), 10, 5, 0)
-    >>> str(least_later(window.end)), str(least_later(window.start))
-    ('add(#3, 1)', 'sub(#3, 9)')
-    """
-    window = window_of(key)
-    if window is None:
-        return None if monotone_in(key) is None else key
-    if monotone_in(window.time) is None:
-        return None
-    kind = DAY_TIME if key.type == TIMESTAMP else BIGINT
-    if key == window.end:
-        return resolve_call("add", [window.time, Literal(1, kind)])
-    length = window.constants[0]
-    if not isinstance(length, Literal) or not isinstance(length.value, int):
-        return None
-    return resolve_call("sub", [window.time, Literal(length.value - 1, kind)])
-
-
-def is_window_start(key: Expression) -> bool:
-    """Whether a key is the start of a window."""
-    window = window_of(key)
-    return window is not None and key == window.start
-
-
 def whatever_length(rising: Sequence[Rising]) -> Sequence[Rising]:
     """What rises, without the starts of windows where anything else does.
 
@@ -343,11 +312,15 @@ def rising_columns(plan: Plan, block_of: BlockOf) -> list[RisingColumn]:
 
 
 def joined_rising(item: Plan, first: int, block: Block, block_of: BlockOf) -> Sequence[RisingColumn]:
-    """The rising columns of an item of a block that its joins go by; `first` is its first column there."""
+    """The rising columns of an item of a block that its joins go by; `first` is its first column there.
+
+    They are the starts of windows only where these are compared, and no other rising column is.
+    """
     rising = rising_columns(item, block_of)
-    compared = {column for condition in block.conditions for column in _equal(condition) or ()}
-    known = whatever_length(rising)
-    return known if any(first + one.column in compared for one in known) else rising
+    columns = {column for condition in block.conditions for column in _equal(condition) or ()}
+    compared = [one for one in rising if first + one.column in columns]
+    by_start = bool(compared) and all(one.by_length for one in compared)
+    return rising if by_start else whatever_length(rising)
 
 
 def _column(plan: Plan, place: int) -> int:

@@ -39,10 +39,10 @@ from seine.safety.states.final_groups import (
     GroupedBlock,
     KeyScheme,
     groupings_of,
-    least_later,
     rising_columns,
     row_schemes,
 )
+from seine.safety.states.least_later import least_later
 from seine.safety.states.runnable import is_appended_result, why_not_purged
 from seine.safety.states.table_facts import table_facts
 

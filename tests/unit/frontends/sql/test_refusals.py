@@ -86,6 +86,8 @@ REFUSED = [
     ("SELECT RANK(a) OVER (ORDER BY a) FROM s", 8, "RANK takes no arguments"),
     ("SELECT RANK() OVER w FROM s", 8, "no WINDOW w"),
     ("SELECT NTILE(0) OVER (ORDER BY a) FROM s", 8, "NTILE takes a whole number of tiles, 1 or more"),
+    ("SELECT NTILE(TRUE) OVER (ORDER BY a) FROM s", 8, "NTILE takes a whole number of tiles"),
+    ("SELECT NTH_VALUE(a, 2147483648) OVER (ORDER BY a) FROM s", 8, "the number of a row, 1 or more"),
     ("SELECT NTILE(3) OVER () FROM s", 8, "NTILE needs an order"),
     ("SELECT CUME_DIST(a) OVER (ORDER BY a) FROM s", 8, "CUME_DIST takes no arguments"),
     (

@@ -95,6 +95,17 @@ def test_values_are_those_of_each_frame(frame: Frame, seed: int) -> None:
     assert seed or any(frames)
 
 
+def test_extreme_values_are_far_from_others() -> None:
+    values = [-(2**63), 1, 2, 3, 2**63 - 1]
+    places = np.arange(5)
+    rows = OrderedRows(
+        [pa.array(values)], places, np.zeros(5, np.int64), np.full(5, 4), places, np.array(values)
+    )
+    call = resolve_aggregate("count", [], False)
+    for frame, counts in ((Frame(RANGE, -2, 0), [1, 1, 2, 3, 1]), (Frame(RANGE, 0, 2), [1, 3, 2, 1, 1])):
+        assert frame_values(OverFunction(call, frame), rows, places).to_pylist() == counts
+
+
 def test_no_rows() -> None:
     rows, _ = made_rows(Random(1))
     call = resolve_aggregate("sum", [Column(0, BIGINT)], False)
