@@ -74,7 +74,7 @@ from seine.optimizer.block import Block, Blocks
 from seine.optimizer.estimates import Estimates
 from seine.optimizer.fixed_frames import fixed_reach
 from seine.safety.states.clock_constants import all_clocks, clocks_of_starts, with_constants
-from seine.safety.states.final_groups import GroupedBlock, freeing_of, groupings_of
+from seine.safety.states.final_groups import Finality, GroupedBlock, freeing_of, groupings_of
 from seine.safety.verdict_story import Nested
 
 _FORM_AND_ROW = (Literal(0, BIGINT), Literal(0, BIGINT))
@@ -106,6 +106,7 @@ class Builder:
         self._is_final = query.option("emit") == "final"
         self.blocks, self._whole_blocks = Blocks(), Blocks(largest=None)
         self._groupings_of: dict[int, tuple[Plan, list[GroupedBlock]]] = {}
+        self._freeing_of: dict[int, tuple[Plan, Finality]] = {}
         self._final_item: Plan | None = None
         self._scopes, self._birth_epoch = scopes, birth_epoch
         self._placer = Placer(site, query.name, strategy)
@@ -136,6 +137,7 @@ class Builder:
         """
         del self._placed, self._sets
         self._groupings_of.clear()
+        self._freeing_of.clear()
 
     @cached_property
     def _streams(self) -> dict[str, StreamDef]:
@@ -256,7 +258,7 @@ class Builder:
             case Distinct(input):
                 return self._released(plan, self._distinct(input, alone))
             case SetOperation():
-                with self._breakers.freed_by(all_clocks(freeing_of(self._groupings(plan)))):
+                with self._breakers.freed_by(all_clocks(self._freeing(plan))):
                     placed = self._sets.operation(plan)
                 return self._released(plan, placed)
             case Over(input):
@@ -291,29 +293,36 @@ class Builder:
         lasting = all(grouping.lasts for grouping in self._groupings(plan))
         if any(session_of(key) is not None for key in plan.keys):
             return place_session_groups(self._breakers, plan, rows, expandable=expandable, lasting=lasting)
-        with self._breakers.freed_by(clocks_of_starts(freeing_of(self._groupings(plan)))):
+        with self._breakers.freed_by(clocks_of_starts(self._freeing(plan))):
             return self._breakers.aggregate(plan, rows, expandable=expandable, lasting=lasting, final=final)
 
     def _union(self, plan: Distinct, branches: list[BlockRows]) -> BreakerRows:
         """The distinct rows of branches."""
-        with self._breakers.freed_by(all_clocks(freeing_of(self._groupings(plan)))):
+        with self._breakers.freed_by(all_clocks(self._freeing(plan))):
             return self._sets.union(branches)
 
     def _framed(self, plan: Over, rows: BlockRows) -> BreakerRows:
         """Rows with the values of frames around them."""
         reach = fixed_reach(plan, self._inlined(plan.input))
-        with self._breakers.freed_by(all_clocks(freeing_of(self._groupings(plan)))):
+        with self._breakers.freed_by(all_clocks(self._freeing(plan))):
             return self._breakers.framed(plan, rows, timed=has_event_time(plan.input), reach=reach)
 
     def _ranked(self, plan: Rank, rows: BlockRows) -> BreakerRows:
         """The first rows of partitions; those of streams, not of groups, have an event time."""
         lasting = all(grouping.lasts for grouping in self._groupings(plan))
-        with self._breakers.freed_by(all_clocks(freeing_of(self._groupings(plan)))):
+        with self._breakers.freed_by(all_clocks(self._freeing(plan))):
             return self._breakers.ranked(plan, rows, timed=has_event_time(plan.input), lasting=lasting)
 
     def _released(self, plan: Plan, breaker: BreakerRows) -> BreakerRows:
         """A pipeline breaker, freed by punctuations where they can free its groups."""
-        return release(self._placer, self._streams, breaker, self._groupings(plan), self._heard)
+        return release(self._placer, self._streams, breaker, self._freeing(plan), self._heard)
+
+    def _freeing(self, plan: Plan) -> Finality:
+        """What frees the groups of a pipeline breaker."""
+        known = self._freeing_of.get(id(plan))
+        if known is None:
+            known = self._freeing_of[id(plan)] = (plan, freeing_of(self._groupings(plan)))
+        return known[1]
 
     def _groupings(self, plan: Plan) -> list[GroupedBlock]:
         """The blocks whose rows an aggregate, DISTINCT or EXCEPT groups."""

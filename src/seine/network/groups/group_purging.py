@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from seine.algebra.definitions import StreamDef
@@ -24,21 +24,20 @@ from seine.operators.join.final_time import FinalTime
 from seine.operators.join.purge_rule import PurgeRule
 from seine.operators.rank.over_node import OverNode
 from seine.operators.rank.rank_node import RankNode
-from seine.safety.states.final_groups import Finality, GroupedBlock, KeyScheme, freeing_of
+from seine.safety.states.final_groups import Finality, KeyScheme
 
 
 def release(
     placer: Placer,
     streams: Mapping[str, StreamDef],
     breaker: BreakerRows,
-    groupings: Sequence[GroupedBlock],
+    freeing: Finality,
     heard: HeardJoins,
 ) -> BreakerRows:
     """Connect a pipeline breaker that has not run with the punctuations and clocks that free its groups."""
     node = placer.site.nodes[breaker.node.id]
     assert isinstance(node, AggregateNode | DistinctNode | ExceptNode | MultisetNode | RankNode | OverNode)
     claim_punctuations(placer, [below for below in node.inputs if placer.site.nodes[below].is_punctuation])
-    freeing = freeing_of(groupings)
     if node.releases or breaker.tag is None or not freeing or not placer.site.is_new(node.id):
         return replace(breaker, node=node)
     # The tag, of which punctuations say nothing, has a say in where groups are: they go everywhere.
