@@ -2,8 +2,9 @@
 
 A node is frozen, knows its inputs by id, and prints to JSON and back by the types of its fields: the running
 pipeline reads it, Spark's plan never depends on it. Stateless nodes (prefilter, lookup, fan, merge, deliver)
-run where their input appears; a stateful one has a stage of its own, one above its highest input (ARGUS
-calls it JoinLevel), and receives each input by a port.
+run where their input appears; a stateful one has a stage, one above its highest input (ARGUS calls it
+JoinLevel), and receives each input by a port. One whose input is spread over buckets as it needs it is
+chained to that: it works in the same stage and bucket, behind it (`network/site/partitioning.py`).
 
 A row is as wide as everything combined in it, and sparse: `types` are all of its columns, `out` are those
 that somebody needs. Conditions address the row by position, so a query that needs one more column changes
@@ -34,7 +35,7 @@ class Port:
 
     `streams` are the streams beneath; `identities` counts the identity columns, zero meaning that rows of
     this input never end early; an empty `key` puts all rows in the one bucket of the node. `broadcast` sends
-    them to all of the node's buckets instead.
+    them to all of the node's buckets instead; with `spread` those parts of the key alone choose the bucket.
     """
 
     node: int
@@ -43,6 +44,7 @@ class Port:
     identities: int = 0
     key: tuple[Expression, ...] = ()
     broadcast: bool = False
+    spread: tuple[int, ...] = ()
 
     @property
     def key_columns(self) -> tuple[int, ...]:
@@ -167,6 +169,19 @@ class Node(ABC):
     def steps_unasked(self) -> bool:
         """Whether it has output before anything has arrived."""
         return False
+
+    @property
+    def partition_keys(self) -> tuple[frozenset[Expression], ...]:
+        """Of each part of its ports' key all that equals it in a row of its output; none if that is unknown.
+
+        Rows that agree in one of each were sent to the same bucket.
+        """
+        return ()
+
+    @property
+    def passed_columns(self) -> Sequence[int]:
+        """Columns that a row has from the row of its first input, at the same places; it may have others."""
+        return ()
 
     @property
     def group_columns(self) -> Sequence[int] | None:

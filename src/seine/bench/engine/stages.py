@@ -20,7 +20,7 @@ _THREE = _TWO + " JOIN c_side c ON b.k = c.k"
 QUERIES = {
     1: "SELECT a.k AS k, a.v AS av, b.v AS bv" + _TWO,
     2: "SELECT a.k AS k, a.v AS av, b.v AS bv, c.v AS cv" + _THREE,
-    3: "SELECT a.k AS k, COUNT(*) AS n, MAX(c.v) AS top" + _THREE + " GROUP BY a.k",
+    3: "SELECT a.v AS v, COUNT(*) AS n, MAX(c.v) AS top" + _THREE + " GROUP BY a.v",
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from seine.algebra.expressions import Expression, Literal
@@ -12,6 +13,7 @@ from seine.graph.node import Filter
 from seine.network.groups.partial_aggregates import over_fan, over_input, tag_of_groups, with_expressions
 from seine.network.groups.vertical_expansion import WantedGrouping
 from seine.network.plan.block_conditions import Shaped
+from seine.network.site.partitioning import needs_exchange
 from seine.network.site.placing import UNPLACED, BlockRows, Placer, columns_of_types, port_of
 from seine.operators.group.aggregate_node import AggregateNode, aggregate_signature
 from seine.operators.match.fan_node import FanNode
@@ -82,7 +84,8 @@ class FromRows:
         by = columns_of_types(fan.types[: tagged + len(keys)])
         fan_calls = tuple(dict.fromkeys(over_fan(call, fan) for call in calls))
         types = [*(key.type for key in by), *(call.type for call in fan_calls)]
-        common = self._placer.common(types, fan.streams, fan.streams, 1, fan.stage + 1)
+        stage = fan.stage + needs_exchange(self._site, fan, by)
+        common = self._placer.common(types, fan.streams, fan.streams, 1, stage)
         node = AggregateNode(
             ports=(port_of(fan, by),),
             calls=fan_calls,
@@ -100,7 +103,7 @@ class FromRows:
         results = (*node.types, *(call.type for call in calls[len(node.calls) :]))
         return self._site.connect(
             node,
-            ports=(port_of(fan, node.ports[0].key), *node.ports[1:]),
+            ports=(replace(node.ports[0], types=fan.types), *node.ports[1:]),
             calls=calls,
             types=results,
             out=tuple(range(len(results))),

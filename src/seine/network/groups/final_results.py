@@ -28,6 +28,7 @@ from seine.network.groups.group_purging import final_times, key_punctuations
 from seine.network.groups.pipeline_breakers import BreakerRows
 from seine.network.groups.window_keys import has_window
 from seine.network.joins.heard_joins import HeardJoins
+from seine.network.site.partitioning import needs_exchange
 from seine.network.site.placing import Placer, port_of
 from seine.operators.group.aggregate_node import AggregateNode
 from seine.operators.group.final_node import FinalNode
@@ -215,10 +216,13 @@ def place_final(
         breaker = replace(breaker, columns=tuple(columns))
     finality = finality_of(groupings)
     punctuations = list(key_punctuations(placer, streams, finality, len(keys), heard))
-    common = placer.common(node.types, node.streams, node.streams, 0, node.stage + 1)
+    group = (*([0] if breaker.tag is not None else []), *breaker.columns[:width])
+    # punctuations come to the bucket of the keys
+    apart = bool(punctuations) or needs_exchange(placer.site, node, (Column(i, node.types[i]) for i in group))
+    common = placer.common(node.types, node.streams, node.streams, 0, node.stage + apart)
     candidate = FinalNode(
         ports=(port_of(node, keys), *(port for port, _ in punctuations)),
-        group=(*([0] if breaker.tag is not None else []), *breaker.columns[:width]),
+        group=group,
         purges=tuple(purge for _, purge in punctuations),
         punctuators=len(finality.schemes),
         clocks=(*final_times(finality), *_session_times(finality, breaker)),

@@ -40,17 +40,20 @@ def release(
     claim_punctuations(placer, [below for below in node.inputs if placer.site.nodes[below].is_punctuation])
     if node.releases or breaker.tag is None or not freeing or not placer.site.is_new(node.id):
         return replace(breaker, node=node)
-    # The tag, of which punctuations say nothing, has a say in where groups are: they go everywhere.
+    # The tag, of which punctuations say nothing, has a say in where groups are: they go everywhere. A group
+    # that is chained to a join gets rows of its own bucket's part of it alone, so that part's word will do.
     # where the node has the keys as the query gives them
     keys = (
         [*range(len(node.ports[0].key))]
         if isinstance(node, RankNode | OverNode)
         else [c - 1 for c in breaker.columns]
     )
-    listened = [
-        (replace(port, broadcast=True), replace(purge, places=tuple(keys[place] for place in purge.places)))
-        for port, purge in key_punctuations(placer, streams, freeing, len(node.ports[0].key) - 1, heard)
-    ]
+    listened = []
+    for port, purge in key_punctuations(placer, streams, freeing, len(node.ports[0].key) - 1, heard):
+        here = placer.site.nodes[port.node].stage == node.stage
+        places = tuple(keys[place] for place in purge.places)
+        purge = replace(purge, places=places, gathers=purge.gathers and not here)
+        listened.append((replace(port, broadcast=not here), purge))
     ports = (*node.ports, *(port for port, _ in listened))
     times = [replace(time, place=keys[time.place]) for time in final_times(freeing)]
     if freeing.session is not None and breaker.session_end is not None:

@@ -18,6 +18,7 @@ Cites: none; panes are those of Li et al., No Pane, No Gain (SIGMOD Record 2005)
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from itertools import count
 from math import gcd
 
@@ -30,6 +31,7 @@ from seine.network.groups.aggregate_inputs import TAG_VALUE, FromRows
 from seine.network.groups.partial_aggregates import ROWS, behind, can_tell, carry, group_keys, over_input
 from seine.network.groups.vertical_expansion import WantedGrouping
 from seine.network.plan.block_conditions import Shaped
+from seine.network.site.partitioning import needs_exchange
 from seine.network.site.placing import UNPLACED, Placer, columns_of_types, port_of
 from seine.operators.group.aggregate_node import AggregateNode, aggregate_signature
 from seine.operators.group.pane_fan_node import PaneFanNode
@@ -72,6 +74,11 @@ class FromPanes:
             wanted.below, self._rows, keys, (), True, wanted.streams, wanted.lasting
         )
         self._feeding = FromRows(placer, self._by_pane)
+
+    @property
+    def stages(self) -> int:
+        """How many stages panes and windows take: one where windows are where their panes are."""
+        return 1 if self._spread else 2
 
     def can_serve(self) -> bool:
         """Whether panes have all that the windows ask for."""
@@ -125,7 +132,8 @@ class FromPanes:
         inner = [call if not call.args else over_input(self._site, self._panes(), call) for call in calls]
         over = tuple(dict.fromkeys(behind(call, len(by)) for call in inner if call is not None))
         results = [*(key.type for key in by), *(call.type for call in over)]
-        common = self._placer.common(results, panes.streams, panes.streams, 1, panes.stage + 1)
+        stage = panes.stage + needs_exchange(self._site, fan, by)
+        common = self._placer.common(results, panes.streams, panes.streams, 1, stage)
         node = AggregateNode(
             ports=(port_of(fan, by),),
             calls=over,
@@ -161,11 +169,19 @@ class FromPanes:
         node = self._feeding.new((), 0, identity)
         place = self._by_pane.keys.index(self._pane)
         clock = FinalTime(place, (Column(0, self._pane.type),))
-        node = self._site.connect(node, flushes=True, releases=Releases(clocks=(clock,)))
+        port = replace(node.ports[0], spread=self._spread)
+        node = self._site.connect(node, ports=(port,), flushes=True, releases=Releases(clocks=(clock,)))
         carry(self._site, node.id, ROWS)
         carried = self._site.nodes[node.id]
         assert isinstance(carried, AggregateNode)
         return carried
+
+    @property
+    def _spread(self) -> tuple[int, ...]:
+        """The tag and the keys beside the pane, if there are some: then windows are where their panes are."""
+        keys = self._by_pane.keys
+        others = tuple(1 + place for place, key in enumerate(keys) if key != self._pane)
+        return (0, *others) if others else ()
 
     def _carry(self, calls: Sequence[AggregateCall]) -> None:
         panes = self._panes().id

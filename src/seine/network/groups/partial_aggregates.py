@@ -14,7 +14,6 @@ from seine.algebra.expressions import Call, Column, Expression, Literal, shift_c
 from seine.algebra.plan import AggregateCall
 from seine.algebra.types import BIGINT, DOUBLE
 from seine.network.site.node_memo import NodeMemo, tag_identity
-from seine.network.site.placing import port_of
 from seine.operators.group.aggregate_node import AggregateNode
 from seine.operators.match.fan_node import FanNode
 
@@ -116,7 +115,7 @@ def carry(site: NodeMemo, node_id: int, call: AggregateCall) -> None:
     if isinstance(feed, FanNode):
         fan = with_expressions(site, feed, call.args)
         if fan is not feed:
-            node = site.connect(node, ports=(port_of(fan, node.ports[0].key), *node.ports[1:]))
+            node = site.connect(node, ports=(replace(node.ports[0], types=fan.types), *node.ports[1:]))
     elif over_input(site, node, call) is None:
         carry(site, finer_of(site, node).id, call)
     over = over_input(site, node, call)

@@ -32,6 +32,7 @@ from seine.network.groups.vertical_expansion import FromFiner, Regrouping, Wante
 from seine.network.groups.window_keys import has_window, with_window_parameters
 from seine.network.plan.block_conditions import split_constants
 from seine.network.site.node_memo import NotStandingError
+from seine.network.site.partitioning import needs_exchange
 from seine.network.site.placing import BlockRows, Placer, columns_of_types, port_of
 from seine.operators.group.aggregate_node import AggregateNode
 from seine.operators.group.breaker_node import breaker_signature
@@ -199,10 +200,9 @@ class PipelineBreakers:
         )
         if span is None or -(-length // slide) + sizes <= self._counted_by_one:
             return None
-        if not self._regrouping.has_stage(wanted.below.stage + 3):  # of panes, windows and final results
-            return None
         panes = FromPanes(self._placer, wanted, span)
-        return panes if panes.can_serve() else None
+        has_stages = self._regrouping.has_stage(wanted.below.stage + panes.stages)
+        return panes if has_stages and panes.can_serve() else None
 
     def _aggregate_node(
         self, wanted: WantedGrouping, feeding: AggregateInput, expandable: bool
@@ -462,7 +462,12 @@ class PipelineBreakers:
                 for fan, given in zip(fans, constants, strict=True)
             ]
             ports = tuple(port_of(fan, key(fan.types)) for fan in placed)
-            node = self._site.insert(replace(breaker, ports=ports), identity)
+            breaker = replace(breaker, ports=ports)
+            if breaker.stateful and len(placed) == 1:
+                breaker = replace(
+                    breaker, stage=placed[0].stage + needs_exchange(self._site, placed[0], ports[0].key)
+                )
+            node = self._site.insert(breaker, identity)
         tag = self._placer.claim_breaker(node, constants, True)
         return BreakerRows(node, tag, tuple(range(1, len(node.types))))
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
-from seine.algebra.expressions import Expression, Literal, substitute
+from seine.algebra.expressions import Column, Expression, Literal, substitute
 from seine.algebra.plan import AggregateCall
 from seine.algebra.plan_text import column_name, describe_aggregate
 from seine.algebra.types import BIGINT
@@ -62,6 +62,15 @@ class AggregateNode(StatefulNode):
     def steps_unasked(self) -> bool:
         """Without keys it has a row before anything arrives."""
         return not self.ports[0].key
+
+    @property
+    def partition_keys(self) -> tuple[frozenset[Expression], ...]:
+        parts = self.ports[0].spread or range(self._key_width)
+        return tuple(frozenset((Column(i, self.types[i]),)) for i in parts)
+
+    @property
+    def passed_columns(self) -> Sequence[int]:
+        return range(self._key_width)
 
     @property
     def group_columns(self) -> Sequence[int]:

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
+from seine.algebra.expressions import Expression
 from seine.graph.node import Node
 from seine.graph.node_words import ColumnWords, RowPart
 from seine.graph.standing_nodes import NodesView, Signature
@@ -22,6 +23,14 @@ class SetOperatorNode(Node):
     @abstractmethod
     def row_inputs(self) -> int:
         """How many of its ports bring rows; the others, behind them, bring punctuations."""
+
+    @property
+    def partition_keys(self) -> tuple[frozenset[Expression], ...]:
+        return tuple(frozenset((key,)) for key in self.ports[0].key)
+
+    @property
+    def passed_columns(self) -> Sequence[int]:
+        return self.ports[0].key_columns
 
     @property
     def operation(self) -> Hashable:

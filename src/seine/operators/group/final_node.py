@@ -7,8 +7,10 @@ Its operator is `final.py`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from seine.algebra.expressions import Expression
 from seine.graph.node_words import ColumnWords, NodeWords, RowPart
 from seine.graph.standing_nodes import NodesView, Signature
 from seine.operators.group.final import FinalOperator
@@ -41,6 +43,14 @@ class FinalNode(StatefulNode):
 
     def make_operator(self, flow: HostFlow) -> FinalOperator:
         return FinalOperator(self, flow.buckets)
+
+    @property
+    def partition_keys(self) -> tuple[frozenset[Expression], ...]:
+        return tuple(frozenset((key,)) for key in self.ports[0].key)
+
+    @property
+    def passed_columns(self) -> Sequence[int]:
+        return range(len(self.types))
 
     def signature(self, standing: NodesView) -> Signature:
         begins = (self.arrival, self.as_input)

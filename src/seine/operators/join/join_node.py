@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 
-from seine.algebra.expressions import Expression
+from seine.algebra.expressions import Expression, shift_columns
 from seine.graph.node import FilteringNode
 from seine.graph.node_words import BoxContent, ColumnWords, NodeWords, RowPart
 from seine.graph.standing_nodes import Family, NodesView, Signature
@@ -71,6 +71,12 @@ class JoinNode(FilteringNode, StatefulNode):
         inputs = self._inputs_joined(standing)
         listens = any(isinstance(standing.nodes[i], DerivedPunctuationsNode) for i in self.inputs[2:])
         return join_signature(*inputs, left.key, right.key, self.owner, listens, self.generation)
+
+    @property
+    def partition_keys(self) -> tuple[frozenset[Expression], ...]:
+        left, right = self.ports[:2]
+        behind = [shift_columns(part, lambda place: place + len(left.types)) for part in right.key]
+        return tuple(map(frozenset, zip(left.key, behind, strict=True)))
 
     def family(self, standing: NodesView) -> Family:
         return join_family(*self._inputs_joined(standing))

@@ -16,6 +16,7 @@ class Emission:
     def __init__(self, results: Results, meter: WorkMeter | None = None) -> None:
         self.meter = meter or WorkMeter(WorkBudget())
         self.parcels: dict[tuple[int, int], list[Parcel]] = defaultdict(list)
+        self.kept: list[Parcel] = []  # for nodes that are chained to those of this task
         self.results = results
         self.began = time.perf_counter()
         self.sent: Counter[int] = Counter()  # rows, by the node that sent them on

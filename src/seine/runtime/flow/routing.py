@@ -25,6 +25,7 @@ class Route(NamedTuple):
     columns: tuple[str, ...] | None
     numbered: bool = False  # arrival numbers travel too
     broadcast: bool = False  # to all buckets
+    spread: tuple[int, ...] = ()  # the parts of the key that choose the bucket; none: all
 
 
 def route(
@@ -49,7 +50,8 @@ def route(
     if to.home is not None or buckets == 1:
         yield to.home or 0, keyed
         return
-    places = bucket_of(hashes, buckets)
+    chosen_by = hash_columns([keys[i] for i in to.spread], batch.num_rows) if to.spread else hashes
+    places = bucket_of(chosen_by, buckets)
     order = np.argsort(places, kind="stable")
     sorted_rows, bounds = keyed.take(pa.array(order)), np.searchsorted(places[order], np.arange(buckets + 1))
     for bucket in np.flatnonzero(np.diff(bounds)).tolist():

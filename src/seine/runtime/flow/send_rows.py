@@ -1,7 +1,11 @@
-"""The exchange in front of a stateful node: its input leaves the task, by stage and bucket (a shuffle)."""
+"""The exchange in front of a stateful node: its input leaves the task, by stage and bucket (a shuffle).
+
+The input of a node that is chained to it stays in the task.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Protocol
 
 from seine.graph.node import Node
@@ -18,6 +22,9 @@ class OperatorPlacement(Protocol):
     @property
     def buckets(self) -> int: ...
 
+    @property
+    def nodes(self) -> Mapping[int, Node]: ...
+
     def home(self, node: Node) -> int:
         """The one bucket of a node whose rows have no routing key."""
         ...
@@ -33,13 +40,21 @@ class SendRows:
     def __init__(self, node: Node, port: int, worker: Node, placement: OperatorPlacement) -> None:
         """`worker` is the node whose operator works on the rows: mostly the node itself."""
         target = node.ports[port]
+        self._stays = placement.nodes[target.node].stage == worker.stage
         home = None if worker.ports[0].key else placement.home(worker)
         needed = placement.needed(node, port)
         self._route = Route(
-            worker.stage, home, target.key, worker.drops_null_keys, needed, node.numbered, target.broadcast
+            worker.stage,
+            home,
+            target.key,
+            worker.drops_null_keys,
+            needed,
+            node.numbered,
+            target.broadcast,
+            target.spread,
         )
         self._address = ((node.id, port),)
-        self._buckets = min(placement.buckets, worker.most_buckets or placement.buckets)
+        self._buckets = 1 if self._stays else min(placement.buckets, worker.most_buckets or placement.buckets)
 
     def __call__(self, flow: Pushing[Emission], arrived: ArrivedDelta, emission: Emission) -> None:
         delta = arrived.delta
@@ -47,4 +62,5 @@ class SendRows:
         for plus, batch, columns in pieces:
             if batch is not None and columns is not None and batch.num_rows:
                 for bucket, piece in route(batch, columns, self._route, self._buckets):
-                    emission.parcels[self._route.stage, bucket].append(Parcel(self._address, plus, piece))
+                    parcels = emission.kept if self._stays else emission.parcels[self._route.stage, bucket]
+                    parcels.append(Parcel(self._address, plus, piece))

@@ -47,31 +47,24 @@ def run_stage(
 ) -> StageReport:
     """Step every operator of the stage, in the order of their ids, and push what they yield.
 
-    Joins that share a budget come last, together. A node at fault does not keep the others from their step,
+    What they yield for nodes that are chained to them comes to these in the same turn. Joins that share a
+    budget come last, together. A node at fault does not keep the others from their step,
     so that one try finds all of a stage that are; then the first fault is raised, with the others. `clock_of`
     gives event time as a node is to see it.
     """
-    inputs = _by_node(blobs)
+    inputs = _Inputs(parcel for blob in blobs for parcel in decode(blob))
     nodes = list(flow.stateful(stage, bucket))
     state.forget_except(node.id for node in nodes)
-    ran: dict[int, _Turn] = {}
-    for node in nodes:
-        store = state.of(node.id)
-        arrived = [inputs.get((node.id, port), []) for port in range(len(node.ports))]
-        arrived += [
-            inputs.get((listener.id, port), [])
-            for listener in flow.listeners(node.id)
-            for port in listener.receiving
-        ]
-        together = flow.budget is not None and node.budgeted
-        if any(arrived) or store.head or node.steps_unasked or together:
-            with out.meter.at(node.id):
-                ran[node.id] = _Turn(node, flow.operator(node), arrived, store, together)
+    ran: list[_Turn] = []
     faults: list[NodeFault] = []
-    for turn in ran.values():
-        if not turn.together:
+    for node in nodes:
+        inputs.take(out.kept)
+        turn = _turn(flow, node, inputs, state.of(node.id), out)
+        if turn is not None:
+            ran.append(turn)
             try:
-                _step(flow, turn, clock_of(turn.node.id), out)
+                if not turn.together:
+                    _step(flow, turn, clock_of(node.id), out)
             except NodeFault as fault:
                 faults.append(fault)
                 if fault.kind == "memory":
@@ -79,10 +72,10 @@ def run_stage(
     if faults:
         faults[0].others = tuple(faults[1:])
         raise faults[0]
-    budgeted = [turn for turn in ran.values() if turn.together]
+    budgeted = [turn for turn in ran if turn.together]
     if budgeted:
         _step_together(flow, budgeted, clock_of(budgeted[0].node.id), out)
-    return _report(ran.values())
+    return _report(ran)
 
 
 class _Turn(NamedTuple):
@@ -93,6 +86,19 @@ class _Turn(NamedTuple):
     arrived: list[list[Delta]]
     store: Store
     together: bool
+
+
+def _turn(flow: Dataflow, node: Node, inputs: _Inputs, store: Store, out: Emission) -> _Turn | None:
+    """The turn of a node; None if there is nothing for it to do."""
+    arrived = [inputs.of(node.id, port) for port in range(len(node.ports))]
+    arrived += [
+        inputs.of(listener.id, port) for listener in flow.listeners(node.id) for port in listener.receiving
+    ]
+    together = flow.budget is not None and node.budgeted
+    if not (any(arrived) or store.head or node.steps_unasked or together):
+        return None
+    with out.meter.at(node.id):
+        return _Turn(node, flow.operator(node), arrived, store, together)
 
 
 def _step(flow: Dataflow, turn: _Turn, clock: Clock, out: Emission) -> None:
@@ -148,13 +154,25 @@ def _take_notices(operator: object) -> list[str]:
     return taken
 
 
-def _by_node(blobs: Iterable[Blob]) -> dict[tuple[int, int], list[Delta]]:
-    inputs: dict[tuple[int, int], list[Delta]] = defaultdict(list)
-    for blob in blobs:
-        for parcel in decode(blob):
+class _Inputs:
+    """What has arrived so far, by node and port."""
+
+    def __init__(self, parcels: Iterable[Parcel]) -> None:
+        self._deltas: dict[tuple[int, int], list[Delta]] = defaultdict(list)
+        self._add(parcels)
+
+    def take(self, kept: list[Parcel]) -> None:
+        """Take in what nodes have yielded for those that are chained to them."""
+        self._add(kept)
+        kept.clear()
+
+    def of(self, node: int, port: int) -> list[Delta]:
+        return self._deltas.get((node, port), [])
+
+    def _add(self, parcels: Iterable[Parcel]) -> None:
+        for parcel in parcels:
             for target in parcel.targets:
-                inputs[target].append(_delta(parcel))
-    return inputs
+                self._deltas[target].append(_delta(parcel))
 
 
 def _delta(parcel: Parcel) -> Delta:
