@@ -57,6 +57,6 @@ def test_what_is_kept_is_there_and_not_used_yet(name: str) -> None:
 
 def test_the_search_follows_references() -> None:
     reached = reachable(COMMAND)
-    assert {"run:Run", "runtime.flow.tasks:read_slice", "spark.stage:Stage.handleInputRows"} <= reached
+    assert {"run:Run", "runtime.flow.tasks:read_slices", "spark.stage:Stage.handleInputRows"} <= reached
     assert "cli.tail_command:command" in reached  # by a module that is handed about
     assert "network.build:Builder" not in reachable("errors:SeineError")

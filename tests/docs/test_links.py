@@ -51,7 +51,7 @@ def test_paths_in_backticks_exist(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_modules_in_backticks_exist(page: Path) -> None:
-    """`network/joins/join_sharing.py` is a file, from src/seine or the root; `runtime/tasks.py: read_slice`
+    """`network/joins/join_sharing.py` is a file, from src/seine or the root; `runtime/tasks.py: read_slices`
     has that name in it. A file name alone is one of a folder that the section has named before.
     """
     sections = re.split(r"^#+ .*$", prose(page), flags=re.MULTILINE)

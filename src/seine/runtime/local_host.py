@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from seine.runtime.flow.control_record import ControlRecord
 from seine.runtime.flow.task_row import CONTROL, REPORT, Row
-from seine.runtime.flow.tasks import read_slice, slices_of, step_stage
+from seine.runtime.flow.tasks import read_slices, step_stage, task_slices
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.segments import Parts, Segments
 from seine.runtime.folder.state_head import StateHead
@@ -38,8 +38,8 @@ class LocalHost:
 
     def _run(self, number: int, read: Sequence[Row]) -> list[TaskReport]:
         settings, journal = self._deployment.settings, self._deployment.journal
-        slices = slices_of(journal.load(number), settings.parallelism) if journal.is_offered(number) else []
-        rows = [*read, *(row for slice_ in slices for row in read_slice(self._deployment.folder, slice_))]
+        tasks = task_slices(journal.load(number), settings.parallelism) if journal.is_offered(number) else []
+        rows = [*read, *(row for slices in tasks for row in read_slices(self._deployment.folder, slices))]
         labels = list(enumerate(settings.labels))
         for stage in range(1, settings.depth + 1):
             rows = [row for bucket, label in labels for row in self._stage(stage, bucket, label, rows)]

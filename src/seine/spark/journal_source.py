@@ -1,4 +1,4 @@
-"""The journal as a Spark streaming source: one entry a micro-batch, one slice a task.
+"""The journal as a Spark streaming source: one entry a micro-batch, some slices of it a task.
 
 Spark starts several short-lived processes that only want the names in here, so what does the work
 is imported where it is done.
@@ -67,17 +67,17 @@ class JournalReader(DataSourceStreamReader):
         return {"entry": reached + 1}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
-        from seine.runtime.flow.tasks import slices_of
+        from seine.runtime.flow.tasks import task_slices
         from seine.runtime.folder.deployment import Deployment
 
         if start == end:
             return []
         deployment = Deployment(self.folder)
         entry = deployment.journal.load(end["entry"])  # those between were used up by rows of other sources
-        return [InputPartition(slice_) for slice_ in slices_of(entry, deployment.settings.parallelism)]
+        return [InputPartition(slices) for slices in task_slices(entry, deployment.settings.parallelism)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         from seine.runtime.flow.task_row import to_batch
-        from seine.runtime.flow.tasks import read_slice
+        from seine.runtime.flow.tasks import read_slices
 
-        yield to_batch(read_slice(self.folder, partition.value))
+        yield to_batch(read_slices(self.folder, partition.value))

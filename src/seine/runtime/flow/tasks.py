@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from seine.graph.node import Node
@@ -19,7 +19,7 @@ from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.segments import Segments
 from seine.runtime.output.task_report import StageReport
 
-_SLICE_ROWS = 50_000  # smaller slices are not worth a task of their own
+_SLICE_ROWS = 50_000  # fewer rows are not worth a task of their own
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Slice:
 def slices_of(entry: Entry, parallelism: int) -> list[Slice]:
     """Split an entry's rows evenly; an entry without rows still has its control records."""
     slices: list[Slice] = []
-    size = max(_SLICE_ROWS, -(-sum(entry.rows.values()) // parallelism))
+    size = _task_rows(entry, parallelism)
     punctuated = {*entry.punctuation_counts}
     if entry.since is not None or any(replay.done for replay in entry.replays):
         punctuated |= {stream for stream in entry.intake.streams if any(entry.kept_punctuations(stream))}
@@ -59,28 +59,48 @@ def slices_of(entry: Entry, parallelism: int) -> list[Slice]:
     return slices or [Slice(entry.number, None, 0, 0, True)]
 
 
-def read_slice(folder: str, slice_: Slice) -> list[Row]:
-    """Push a slice through all that is stateless and route what is left; the first adds control records."""
+def task_slices(entry: Entry, parallelism: int) -> list[list[Slice]]:
+    """The slices of each task: those of streams with few rows share one."""
+    size, tasks, rows = _task_rows(entry, parallelism), list[list[Slice]](), 0
+    for slice_ in slices_of(entry, parallelism):
+        if tasks and rows + slice_.length <= size:
+            tasks[-1].append(slice_)
+            rows += slice_.length
+        else:
+            tasks.append([slice_])
+            rows = slice_.length
+    return tasks
+
+
+def _task_rows(entry: Entry, parallelism: int) -> int:
+    return max(_SLICE_ROWS, -(-sum(entry.rows.values()) // parallelism))
+
+
+def read_slices(folder: str, slices: Sequence[Slice]) -> list[Row]:
+    """Push the slices of a task through all that is stateless and route what is left; the first adds control
+    records.
+    """
     deployment = Deployment(folder)
-    entry = deployment.journal.load(slice_.entry)
+    entry = deployment.journal.load(slices[0].entry)
     with noting_faults(deployment, entry.number):
-        return _read_slice(deployment, entry, slice_)
+        return _read_slices(deployment, entry, slices)
 
 
-def _read_slice(deployment: Deployment, entry: Entry, slice_: Slice) -> list[Row]:
+def _read_slices(deployment: Deployment, entry: Entry, slices: Sequence[Slice]) -> list[Row]:
     rows: list[Row] = []
-    if slice_.first:
+    if slices[0].first:
         control = ControlRecord.of(entry).packed()
         rows += [(label, CONTROL, control) for label in deployment.settings.labels]
     emission = new_emission(deployment, entry.number)
-    if slice_.stream is not None:
-        here = compiled_version(deployment.folder, entry.network, entry.withheld)
-        with emission.meter.counting():
-            _push_slice(here, entry, slice_, slice_.stream, emission)
-            if slice_.punctuations:
-                _push_punctuations(here, entry, deployment.journal, slice_.stream, emission)
-        set_compiled_aside(here)
-    return rows + rows_of(deployment, emission, entry.number, 0, slice_.start, StageReport())
+    for slice_ in slices:
+        if slice_.stream is not None:
+            here = compiled_version(deployment.folder, entry.network, entry.withheld)
+            with emission.meter.counting():
+                _push_slice(here, entry, slice_, slice_.stream, emission)
+                if slice_.punctuations:
+                    _push_punctuations(here, entry, deployment.journal, slice_.stream, emission)
+            set_compiled_aside(here)
+    return rows + rows_of(deployment, emission, entry.number, 0, slices[0].start, StageReport())
 
 
 def _push_slice(here: CompiledVersion, entry: Entry, slice_: Slice, name: str, emission: Emission) -> None:

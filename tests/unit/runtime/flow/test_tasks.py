@@ -31,7 +31,7 @@ from seine.runtime.flow import tasks
 from seine.runtime.flow.admitted_rows import punctuation_delta, source_delta
 from seine.runtime.flow.compiled_version import compile_version
 from seine.runtime.flow.routing import Route, route
-from seine.runtime.flow.tasks import slices_of
+from seine.runtime.flow.tasks import slices_of, task_slices
 from seine.runtime.folder import durable
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.durable import write_whole
@@ -114,7 +114,13 @@ def test_slices_cover_every_row_once(monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(200):
         counts = {f"s{i}": rng.choice([1, 9, 10, 11, 25, 400]) for i in range(rng.randrange(4))}
         punctuations = {f"s{i}": 3 for i in range(5) if rng.random() < 0.3}
-        slices = slices_of(entry(4, counts, punctuations), rng.randint(1, 5))
+        cut, parallelism = entry(4, counts, punctuations), rng.randint(1, 5)
+        slices, shared = slices_of(cut, parallelism), task_slices(cut, parallelism)
+        assert [slice_ for task in shared for slice_ in task] == slices
+        size = max(10, -(-sum(counts.values()) // parallelism))
+        rows = [sum(slice_.length for slice_ in task) for task in shared]
+        assert all(count <= size for count in rows)
+        assert all(here + there[0].length > size for here, there in zip(rows, shared[1:], strict=False))
         covered: dict[str, list[int]] = defaultdict(list)
         for piece in slices:
             if piece.stream is not None:
