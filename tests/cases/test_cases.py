@@ -46,6 +46,7 @@ def test_case(path: Path, tmp_path: Path, pytestconfig: pytest.Config) -> None:
         assert difference(case.records(), map(_whole, result.records)) == ([], []), f"batch_rows={batch_rows}"
         assert difference(case.dead(), map(_letter, result.dead)) == ([], [])
         assert first_early_minus(result.records) is None
+        assert [name for name, figures in result.stats["queries"].items() if "failed" in figures] == []
 
 
 @pytest.mark.parametrize("path", [path for path in FILES if _answered(Case.read(path))], ids=_name)

@@ -25,6 +25,8 @@ QUERIES = [
     "SELECT x.ts AS a, y.ts AS b FROM s x{w0}, s y{w0} WHERE x.k = y.k AND x.ts < y.ts",
     "SELECT x.ts AS a, y.ts AS b, z.ts AS c FROM s x{w0}, t y{w1}, s z{w0} WHERE x.k = y.k AND y.k = z.k",
     "SELECT k FROM s{w0} EXCEPT SELECT k FROM t{w1}",
+    "SELECT x.k, x.ts FROM s x{w0} WHERE x.v > (SELECT AVG(y.v) FROM t y{w1})",
+    "SELECT x.k, COUNT(*) AS n FROM s x{w0}, (SELECT DISTINCT k FROM t{w1}) y WHERE x.k = y.k GROUP BY x.k",
 ]
 FINAL = "SELECT x.k, COUNT(*) AS n, MAX(x.v) AS m FROM s x{w0} GROUP BY x.k"
 

@@ -98,10 +98,9 @@ def _column(node: FanNode, name: str) -> int | None:
 
 
 def _ended(rows: pa.RecordBatch, column: str) -> pa.RecordBatch:
-    """Rows that end no later than a column says; a deletion after that deletes nothing."""
+    """Rows that end no later than a column says; what begins or is deleted after that is nothing."""
     until = rows[column].view(pa.int64()).fill_null(FOREVER)
     ends = np.minimum(rows["_e"].to_numpy(), until.to_numpy())
     rows = rows.set_column(rows.schema.get_field_index("_e"), "_e", pa.array(ends))
-    if "_d" not in rows.schema.names:
-        return rows
-    return rows.filter(pa.array(rows["_d"].to_numpy() < ends))
+    happens = rows["_d" if "_d" in rows.schema.names else "_s"].to_numpy()
+    return rows.filter(pa.array(happens < ends))

@@ -1,10 +1,12 @@
 """The rows that are alive, by partition: they begin and end at instants that are complete.
 
-    head["begins"]   rows that begin later             head["ends"]   when rows that are kept end, by identity
-    head["live"]     the rows that are kept
+    head["begins"]   rows that begin later             head["ends"]       early ends, by identity
+    head["live"]     the rows that are kept            head["expiries"]   when rows that are kept expire
 
-A row that may end early is known by its identity; any other gets a number when it begins, so that its end,
-which is known by then, finds it.
+A row gets a number when it begins. An identity names the parts of a row that may be retracted, not the row:
+of a join with a stream that only appends, all pairs of one tuple have the same, and end with it.
+
+    a JOIN r        (a1, r7) [3, 9)   (a2, r7) [4, 8)        r7 ends at 6: both do; else one at 8, one at 9
 """
 
 from __future__ import annotations
@@ -31,16 +33,12 @@ _LIVE = "_n"
 
 @dataclass(frozen=True)
 class DueRows:
-    """The rows that begin in a step, the ends that are reached in it, and the partitions that these touch."""
+    """The rows that begin in a step, the early ends that are reached in it, and the partitions it touches."""
 
     begins: pa.RecordBatch
     ends: pa.RecordBatch
+    hashes: IntArray  # of the partitions to which something happens
     bound: int
-
-    @property
-    def hashes(self) -> IntArray:
-        """The hashes of the partitions to which something happens."""
-        return np.unique(np.concatenate([self.begins[HASH].to_numpy(), self.ends[HASH].to_numpy()]))
 
 
 class LiveRows:
@@ -48,9 +46,10 @@ class LiveRows:
 
     def __init__(self, types: Mapping[str, pa.DataType], identities: int) -> None:
         self._data = [*types]
-        self._given = identities > 0
-        self._identity = identity_names(identities or 1)
-        numbers = [pa.field(name, pa.int64()) for name in (HASH, _LIVE, *self._identity, BEGUN, ENDS)]
+        *self._identity, self._number = identity_names(identities + 1)
+        self._key = [*self._identity, self._number, TAG]
+        names = (HASH, _LIVE, *self._identity, self._number, BEGUN, ENDS)
+        numbers = [pa.field(name, pa.int64()) for name in names]
         self._schema = pa.schema([*numbers, *(pa.field(name, type_) for name, type_ in types.items())])
         self._ended = pa.schema([pa.field(name, pa.int64()) for name in (TIME, HASH, *self._identity, TAG)])
         self.columns = [name for name in self._schema.names if name != _LIVE]
@@ -62,13 +61,15 @@ class LiveRows:
         begins = RowBuffer(store, "begins", BEGUN).release(
             concat_batches(arrived) if arrived else None, bound
         )
-        early = [self._ending(rows, "_d") for rows in minus]
-        ends = EventQueue(store, "ends").due(early, bound)
-        if begins is None and not ends:
+        ends = EventQueue(store, "ends").due([self._ending(rows) for rows in minus], bound)
+        expired = EventQueue(store, "expiries").due([], bound)
+        touched = [batch[HASH].to_numpy() for batch in (begins, *ends, *expired) if batch is not None]
+        if not touched:
             return None
         return DueRows(
             self._nothing().select(self.columns) if begins is None else self._numbered(begins, store),
             concat_batches(ends) if ends else pa.RecordBatch.from_pylist([], self._ended),
+            np.unique(np.concatenate(touched)),
             bound,
         )
 
@@ -79,20 +80,21 @@ class LiveRows:
     def end_times(self, held: pa.RecordBatch, due: DueRows) -> IntArray:
         """When each row that is held, then each that begins, ends in this step; FOREVER if it does not."""
         rows = concat_batches([held, due.begins])
-        times = np.full(rows.num_rows, FOREVER)
-        if due.ends.num_rows:
-            names = [*self._identity, TAG]
-            both = [pa.concat_arrays([rows[name], due.ends[name]]) for name in names]
-            groups = group_rows(hash_columns(both, len(both[0])), both)
-            label = np.empty(len(both[0]), np.int64)
-            label[groups.order] = groups.labels()
-            first = np.full(len(groups.starts), FOREVER)
-            np.minimum.at(first, label[rows.num_rows :], times_of(due.ends))
-            times = first[label[: rows.num_rows]]
-        natural = due.begins[ENDS].to_numpy()
-        times[held.num_rows :] = np.minimum(
-            times[held.num_rows :], np.where(natural < due.bound, natural, FOREVER)
-        )
+        natural = rows[ENDS].to_numpy()
+        expiries: IntArray = np.where(natural < due.bound, natural, FOREVER)
+        if not self._identity or not due.ends.num_rows:
+            return expiries
+        return np.minimum(expiries, self._early_times(rows, due.ends))
+
+    def _early_times(self, rows: pa.RecordBatch, ends: pa.RecordBatch) -> IntArray:
+        """When each row ends early, FOREVER if it does not."""
+        both = [pa.concat_arrays([rows[name], ends[name]]) for name in (*self._identity, TAG)]
+        groups = group_rows(hash_columns(both, len(both[0])), both)
+        label = np.empty(len(both[0]), np.int64)
+        label[groups.order] = groups.labels()
+        first = np.full(len(groups.starts), FOREVER)
+        np.minimum.at(first, label[rows.num_rows :], times_of(ends))
+        times: IntArray = first[label[: rows.num_rows]]
         return times
 
     def settle(self, held: pa.RecordBatch, due: DueRows, kept: BoolArray, store: Store) -> None:
@@ -105,7 +107,8 @@ class LiveRows:
             self._table(store).write(pa.concat_batches(batches))
         later = begun.filter(pa.array(begun[ENDS].to_numpy() < FOREVER))
         if later.num_rows:
-            EventQueue(store, "ends").due([self._ending(later, ENDS)], due.bound)
+            expiries = pa.RecordBatch.from_arrays([later[ENDS], later[HASH]], [TIME, HASH])
+            EventQueue(store, "expiries").due([expiries], due.bound)
 
     def everything(self, store: Store) -> pa.RecordBatch:
         return self._table(store).everything().select(self.columns)
@@ -119,26 +122,24 @@ class LiveRows:
         return sum(run["rows"] for run in store.head.get("live", ()))
 
     def _table(self, store: Store) -> KeyedTable:
-        return KeyedTable(store, "live", self._schema, [*self._identity, TAG], live=_LIVE)
+        return KeyedTable(store, "live", self._schema, self._key, live=_LIVE)
 
     def _nothing(self) -> pa.RecordBatch:
         return pa.RecordBatch.from_pylist([], self._schema)
 
     def _beginning(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        identity = [(name, rows[name]) for name in self._identity] if self._given else []
+        identity = [(name, rows[name]) for name in self._identity]
         data = [(name, normalise(rows[name])) for name in self._data]
         named = [(HASH, rows[HASH]), *identity, (BEGUN, rows["_s"]), (ENDS, rows["_e"]), *data]
         return pa.RecordBatch.from_arrays([array for _, array in named], [name for name, _ in named])
 
     def _numbered(self, rows: pa.RecordBatch, store: Store) -> pa.RecordBatch:
-        if not self._given:
-            numbers = take_identities(store, rows.num_rows)
-            rows = rows.append_column(self._identity[0], pa.array(numbers))
-        return rows.select(self.columns)
+        numbers = pa.array(take_identities(store, rows.num_rows))
+        return rows.append_column(self._number, numbers).select(self.columns)
 
-    def _ending(self, rows: pa.RecordBatch, time: str) -> pa.RecordBatch:
-        names = [HASH, *self._identity, TAG]
-        return pa.RecordBatch.from_arrays([rows[time], *(rows[name] for name in names)], schema=self._ended)
+    def _ending(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        names = ("_d", HASH, *self._identity, TAG)
+        return pa.RecordBatch.from_arrays([rows[name] for name in names], schema=self._ended)
 
     def _stored(self, rows: pa.RecordBatch, live: int) -> pa.RecordBatch:
         marked = rows.append_column(_LIVE, pa.array(np.full(rows.num_rows, live)))

@@ -88,7 +88,7 @@ class _Rounds:
     ) -> None:
         self._ranking, self._wanted, self._count = ranking, wanted, count
         self._partition, self._peers = order.partition, order.peers
-        partitions = int(order.partition[-1]) + 1
+        partitions = int(order.partition.max(initial=-1)) + 1  # none, if what expires has ended early
         self._first = np.searchsorted(order.partition, np.arange(partitions + 1))
         of_event = order.partition.take(events.entry)
         by_place = np.lexsort((events.time, of_event))

@@ -23,7 +23,7 @@ import pyarrow as pa
 from seine.algebra.arrays import IntArray
 from seine.operators.state.store import Store
 from seine.rows.column_arrays import ColumnArray, as_arrow, as_column, concat_columns, take_values
-from seine.rows.delta import FOREVER, NEVER
+from seine.rows.delta import FOREVER, NEVER, concat_batches
 from seine.rows.grouping import all_equal, group_rows
 
 MERGED_RUNS = 8  # runs of one tier, the new one among them, that are merged into one
@@ -156,7 +156,9 @@ class KeyedTable:
         """The first row of each key, in batches newest first; ordered by hash."""
         if not batches:
             return self._nothing()
-        whole = pa.concat_batches(batches)
+        if any(batch.schema.names != self._schema.names for batch in batches):
+            batches = [*batches, self._nothing()]  # an older state lacks a column
+        whole = concat_batches(batches)
         groups = group_rows(whole[HASH].to_numpy(), [whole[name] for name in self._key])
         rows = groups.firsts
         if not keep_tombstones:

@@ -30,7 +30,7 @@ import pyarrow as pa
 
 from seine.algebra.arrays import AnyArray, IntArray
 from seine.operators.state.work_budget import spend_candidates
-from seine.rows.delta import FOREVER
+from seine.rows.delta import FOREVER, NEVER
 from seine.rows.pairs import Pairs, ranges
 
 KEY, START, END, EARLY = "_k", "_s", "_e", "_d"
@@ -243,7 +243,8 @@ class SortedRun:
         high = np.searchsorted(self.starts, probe.ends)
         if self.longest_lifetime > FOREVER >> 1:
             return np.zeros(len(high), np.int64), high
-        return np.searchsorted(self.starts, probe.starts - self.longest_lifetime, "right"), high
+        starts = np.maximum(probe.starts, NEVER + self.longest_lifetime)  # before all time nothing is earlier
+        return np.searchsorted(self.starts, starts - self.longest_lifetime, "right"), high
 
 
 def index_of(keys: IntArray) -> tuple[AnyArray, AnyArray]:

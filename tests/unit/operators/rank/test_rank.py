@@ -35,12 +35,12 @@ from tests.support.seeds import seeds
 
 TYPES = (BIGINT, BIGINT, STRING, DOUBLE)  # tag, wanted, partition, order
 ORDERS = [Ordering(3, False, True), Ordering(3, True, False), Ordering(3, True, True)]
-LIVES = ["retracted", "expiring", "lasting"]
+LIVES = ["retracted", "joined", "expiring", "lasting"]
 
 
 def node(function: str, order: Ordering, numbered: bool, lives: str) -> RankNode:
     key = (Column(0, BIGINT), Column(2, STRING))
-    port = Port(0, TYPES, ("a",), int(lives == "retracted"), key)
+    port = Port(0, TYPES, ("a",), int(lives in ("retracted", "joined")), key)
     types = (*TYPES, INT) if numbered else TYPES
     common = (9, (port,), types, tuple(range(len(types))), ("a",), ("a",), 1, 1, "")
     return RankNode(*common, function, (order,), numbered, True, lives == "lasting")
@@ -53,11 +53,20 @@ def world(random: Random, lives: str) -> World:
         return tag, 2 * tag - 1, random.choice(["x", None]), number
 
     rows = random_rows(random, 70, value)
-    if lives != "retracted":
+    if lives == "joined":
+        rows = [row for at in range(0, len(rows), 5) for row in _pairs_of_one(rows[at : at + 5], random)]
+    elif lives != "retracted":
         rows = [replace(row, early=None) for row in rows]
     if lives == "lasting":
         rows = [replace(row, end=FOREVER) for row in rows]
     return World([type_.arrow() for type_ in TYPES], rows, lambda batch: [batch["c0"], batch["c2"]])
+
+
+def _pairs_of_one(rows: list[Row], random: Random) -> list[Row]:
+    """Rows with the identity of the one tuple that may be deleted, and then end together."""
+    deleted = max(row.start for row in rows) + random.randint(1, 8)
+    shared = [replace(row, identity=rows[0].identity) for row in rows]
+    return [replace(row, early=deleted if deleted < row.end else None) for row in shared]
 
 
 def _compared(one: Any, other: Any, order: Ordering) -> int:

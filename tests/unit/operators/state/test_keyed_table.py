@@ -54,6 +54,19 @@ def test_what_is_gone_is_forgotten() -> None:
     assert set(store.runs) == {run["run"] for run in store.head["t"]}
 
 
+def test_a_column_that_an_older_state_lacks_is_null() -> None:
+    store = MemoryStore()
+    older = [pa.array([1, 2]), pa.array(["a", "bb"]), pa.array([1, 1])]
+    table_of(store).write(pa.RecordBatch.from_arrays(older, schema=SCHEMA))
+    store.head = json.loads(json.dumps(store.head))
+    table = KeyedTable(store, "t", SCHEMA.append(pa.field("number", pa.int64())), ["name", "number"], "_n")
+    assert [row["number"] for row in table.everything().to_pylist()] == [None, None]
+    newer = [pa.array([1, 1]), pa.array(["a", "a"]), pa.array([0, 1]), pa.array([None, 7])]
+    table.write(pa.RecordBatch.from_arrays(newer, ["_k", "name", "_n", "number"]))
+    numbers = {row["name"]: row["number"] for row in table.everything().to_pylist()}
+    assert numbers == {"a": 7, "bb": None}
+
+
 @seeds(5)
 def test_events_come_in_time_and_once(seed: int) -> None:
     random, store, waiting, bound = Random(seed), MemoryStore(), [], 0
