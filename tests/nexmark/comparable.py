@@ -43,6 +43,8 @@ def _value(value: Any) -> Any:
         return f"{float(value):.10g}"
     if isinstance(value, dt.datetime):
         return _since(value)
+    if isinstance(value, dt.date):
+        return value.isoformat()
     if isinstance(value, str) and len(value) > 18 and value[10] == "T" and value.endswith("Z"):
         return milliseconds(value)
     return value

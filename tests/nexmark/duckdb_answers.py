@@ -142,6 +142,11 @@ class Answers:
         rows = self._database.execute({**CHANGES, **FINAL}[query]).fetchall()
         return Counter(comparable(row[:-1] if query in FINAL else row) for row in rows)
 
+    def of(self, sql: str) -> Answer:
+        """The answer to SQL of DuckDB's own over all events."""
+        self._narrow(None)
+        return Counter(comparable(row) for row in self._database.execute(sql).fetchall())
+
     def final(self, query: str, watermark: int, *, closed: bool) -> Answer:
         """What is final at a watermark: windows that end before it, or, if `closed`, no later than it."""
         self._narrow(None)

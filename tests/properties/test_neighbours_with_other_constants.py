@@ -22,6 +22,10 @@ TEMPLATES = {
     "distinct": "SELECT DISTINCT k, window(ts, {n}).start AS w FROM s",
     "rank": f"SELECT k, x, w FROM ({_STARTS}) QUALIFY ROW_NUMBER() OVER (PARTITION BY w, k ORDER BY ts) = 1",
     "rank of buckets": "SELECT k, x FROM s QUALIFY RANK() OVER (PARTITION BY ts DIV {n}, k ORDER BY x) = 1",
+    "rank of texts": """SELECT k, x FROM s
+      QUALIFY RANK() OVER (PARTITION BY k, left(string(timestamp_seconds(ts * {n})), 16) ORDER BY x) = 1""",
+    "absent in a bucket": """SELECT k, x FROM s WHERE NOT EXISTS (
+      SELECT 1 FROM u WHERE u.k = s.k AND u.ts DIV {n} * 2 = s.ts DIV {n} * 2)""",
     "running": f"SELECT k, ts, SUM(x) OVER (PARTITION BY w, k ORDER BY ts) AS total FROM ({_STARTS})",
     "whole partition": f"SELECT k, x, MAX(x) OVER (PARTITION BY w, k) AS most FROM ({_STARTS})",
     "groups of groups": f"SELECT w, MAX(c) AS most FROM ({_COUNTS}) GROUP BY w",
@@ -40,6 +44,13 @@ TEMPLATES = {
       INTERSECT SELECT k, window(ts, {n}).start FROM u""",
     "equal buckets": """SELECT s.k, s.ts DIV {n} AS b, COUNT(*) AS c FROM s, u
       WHERE s.k = u.k AND s.ts DIV {n} = u.ts DIV {n} GROUP BY s.k, s.ts DIV {n}""",
+    "times of equal buckets": """SELECT s.k, timestamp_seconds(s.ts DIV {n} * {n}) AS b, COUNT(*) AS c
+      FROM s, u WHERE s.k = u.k AND s.ts DIV {n} * {n} = u.ts DIV {n} * {n} GROUP BY 1, 2""",
+    "texts of starts": """SELECT k, string(timestamp_seconds(window(ts, {n}).start)) AS b, COUNT(*) AS c
+      FROM s GROUP BY 1, 2""",
+    "starts of starts": """SELECT k, window(ts, {n}).start DIV 2 AS b, COUNT(*) AS c FROM s GROUP BY 1, 2""",
+    "ranks of starts of starts": """SELECT k, x FROM s
+      QUALIFY ROW_NUMBER() OVER (PARTITION BY k, window(ts, {n}).start DIV 2 ORDER BY x) = 1""",
     "latest time": """SELECT u.k, COUNT(*) AS c FROM s, u
       WHERE s.k = u.k AND s.ts BETWEEN u.ts AND u.ex GROUP BY u.k, window(u.ex, {n})""",
 }

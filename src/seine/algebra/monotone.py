@@ -3,15 +3,15 @@
 A bucket of time is one: as the watermark rises, no later tuple is in an earlier bucket.
 
     date_trunc('hour', ts)   CAST(ts AS DATE)   floor(ts / 10)   10 * (ts DIV 10)   ts - ts % 60
-    date_format(ts, 'yyyy-MM-dd HH')   timestamp_seconds(ts)   window(ts, '10 minutes').start
+    date_format(ts, 'yyyy-MM-dd HH')   timestamp_seconds(ts)   window(ts, '10 minutes').start   left(ts, 10)
 """
 
 from __future__ import annotations
 
 from seine.algebra.event_windows import window_of
 from seine.algebra.expressions import Call, Column, Expression, Literal
-from seine.algebra.functions.polymorphic import pattern_tokens
 from seine.algebra.monotone_sums import rising_sum
+from seine.algebra.texts_of_time import is_read_in_order, text_of_time
 from seine.algebra.types import Kind
 
 _MONOTONE_FUNCTIONS = frozenset(
@@ -30,11 +30,13 @@ _MONOTONE_FUNCTIONS = frozenset(
         "timestamp_millis",
         "timestamp_micros",
         "date_from_unix_date",
+        "datediff",
+        "add_months",
+        "next_day",
+        "shiftright",
     }
 )
 _ORDERED_KINDS = (Kind.BIGINT, Kind.DOUBLE, Kind.DECIMAL, Kind.DATE, Kind.TIMESTAMP)
-# the fields of a date pattern whose texts sort like the times, from the most significant on
-_SORTED_FIELDS = ("yyyy", "MM", "dd", "HH", "mm", "ss")
 
 
 def monotone_in(expression: Expression) -> int | None:
@@ -48,12 +50,17 @@ def monotone_in(expression: Expression) -> int | None:
     match expression:
         case Column(index, _):
             return index
-        case Call("cast", (inner,), target):
+        case Call("cast", (inner,), target) if target.kind is not Kind.STRING:
+            text = text_of_time(inner)
+            if text is not None:
+                return monotone_in(text[0]) if is_read_in_order(text[1], target) else None
             ordered = target.kind in _ORDERED_KINDS and inner.type.kind in (*_ORDERED_KINDS, Kind.INT)
             return monotone_in(inner) if ordered else None
         case Call("sub", (inner, Call("mod" | "pmod", (same, divisor)))) if inner == same:
             return monotone_in(inner) if _is_positive(divisor) and inner.type.is_integer else None
-        case Call("add" | "sub", (inner, Literal())) | Call("add", (Literal(), inner)):
+        case Call("add" | "sub", (inner, constant)) if not constant.columns:
+            return monotone_in(inner)
+        case Call("add", (constant, inner)) if not constant.columns:
             return monotone_in(inner)
         case Call("mul" | "div" | "int_div", (inner, factor)) if _is_positive(factor):
             return monotone_in(inner)
@@ -63,25 +70,14 @@ def monotone_in(expression: Expression) -> int | None:
             "trunc" | "date_add" | "date_sub", (inner, Literal())
         ):
             return monotone_in(inner)
-        case Call("date_format", (inner, Literal(pattern))) if sorts(pattern):
-            return monotone_in(inner)
         case Call(name, (inner, *scale)) if name in _MONOTONE_FUNCTIONS and _are_constant(scale):
             return monotone_in(inner) if inner.type.kind is not Kind.STRING else None
-    window = window_of(expression)
+    text, window = text_of_time(expression), window_of(expression)
+    if text is not None:
+        return monotone_in(text[0])
     if window is None:
         return rising_sum(expression, monotone_in)
     return None if window.is_hopping else monotone_in(window.time)
-
-
-def sorts(pattern: object) -> bool:
-    """Whether the texts of a date pattern sort like the times that they are of.
-
-    >>> sorts("yyyy-MM-dd HH:mm"), sorts("dd.MM.yyyy"), sorts("yyyy-dd")
-    (True, False, False)
-    """
-    tokens = pattern_tokens(pattern) if isinstance(pattern, str) else None
-    fields = [text for is_field, text in tokens or () if is_field]
-    return bool(fields) and (*fields,) == _SORTED_FIELDS[: len(fields)]
 
 
 def _is_positive(expression: Expression) -> bool:

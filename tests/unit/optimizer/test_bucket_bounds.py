@@ -7,7 +7,7 @@ from random import Random
 import pyarrow as pa
 import pytest
 
-from seine.algebra.expressions import Column, shift_columns
+from seine.algebra.expressions import Column, Literal, shift_columns
 from seine.algebra.functions import resolve_call
 from seine.algebra.plan import Project
 from seine.algebra.types import BIGINT, TIMESTAMP
@@ -20,12 +20,19 @@ NUMBERS = {
     "ts - ts % 7": "s",
     "ts - pmod(ts, 7)": "s",
     "3 * (ts DIV 10) + 1": "s",
+    "ts DIV 4 DIV 3": "s",
     "window_start": "TUMBLE(TABLE s, DESCRIPTOR(ts), 12, 5)",
 }
 TIMES = {
     "date_trunc('week', tm)": "z",
     "date_trunc('month', tm)": "z",
     "CAST(tm AS DATE)": "z",
+    "date_format(tm, 'yyyy-MM-dd')": "z",
+    "left(CAST(tm AS STRING), 10)": "z",
+    "unix_seconds(tm) DIV 72000": "z",
+    "unix_millis(tm) - unix_millis(tm) % 90000000": "z",
+    "timestamp_seconds(unix_seconds(tm) DIV 86400 * 86400)": "z",
+    "date_trunc('week', timestamp_seconds(unix_seconds(tm) DIV 7200 * 7200))": "z",
     "window_end": "TUMBLE(TABLE z, DESCRIPTOR(tm), INTERVAL '90' HOUR)",
 }
 
@@ -56,3 +63,8 @@ def test_other_equalities_give_none() -> None:
     ten = resolve_call("int_div", [a, Column(2, BIGINT)])
     assert bucket_bounds(resolve_call("eq", [a, b])) == ()
     assert bucket_bounds(resolve_call("eq", [ten, b])) == ()
+
+
+def test_buckets_longer_than_time_give_none() -> None:
+    halves = [resolve_call("int_div", [Column(i, BIGINT), Literal(1 << 62, BIGINT)]) for i in (0, 1)]
+    assert bucket_bounds(resolve_call("eq", halves)) == ()

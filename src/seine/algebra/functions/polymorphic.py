@@ -9,6 +9,7 @@ from seine.algebra.functions.casting import implied_cast
 from seine.algebra.functions.function_hints import clock_refusal
 from seine.algebra.functions.logic_types import unify
 from seine.algebra.functions.mismatch import TypeMismatch
+from seine.algebra.functions.postgres_patterns import as_spark_pattern
 from seine.algebra.functions.signatures import SIGNATURES, check_arity
 from seine.algebra.functions.widening import MAX_PRECISION, decimal
 from seine.algebra.functions.xpath_syntax import shortened, xpath_fault
@@ -279,5 +280,7 @@ def checked_pattern(arg: Expression, name: str, fields: tuple[str, ...]) -> Lite
         raise TypeMismatch(f"the pattern '{arg.value}' of {name} has an open quote", hint=hint)
     unknown = [text for is_field, text in tokens if is_field and text not in fields]
     if unknown:
+        meant = as_spark_pattern(arg.value)
+        hint = hint if meant is None else f"write '{meant}'"
         raise TypeMismatch(f"the pattern of {name} cannot have '{unknown[0]}'", hint=hint)
     return Literal(arg.value, STRING)

@@ -12,6 +12,7 @@ from seine.algebra.functions.mismatch import TypeMismatch
 from seine.algebra.functions.number_pattern import number_pattern
 from seine.algebra.functions.number_types import DECIMAL_OF
 from seine.algebra.functions.polymorphic import number, resolve_date_format
+from seine.algebra.functions.postgres_patterns import as_spark_pattern, is_of_postgres
 from seine.algebra.functions.widening import decimal
 from seine.algebra.types import BIGINT, BOOLEAN, DOUBLE, INT, NULL, STRING, TEXTS, Kind, Type
 
@@ -101,14 +102,22 @@ def _resolve_is_valid(args: Sequence[Expression]) -> Expression:
 
 
 def _resolve_to_char(args: Sequence[Expression]) -> Expression:
-    """TO_CHAR of a number by a pattern; of a time it is DATE_FORMAT."""
+    """TO_CHAR of a number by a pattern; of a time it is DATE_FORMAT, also by PostgreSQL's patterns."""
     if args[0].type.is_temporal:
-        return resolve_date_format(args)
+        return resolve_date_format([args[0], _date_pattern(args[1])])
     pattern = _checked_pattern(args[1], "to_char")
     arg = number(args[0], "to_char")
     return Call(
         "to_char", (implied_cast(arg, DECIMAL_OF.get(arg.type, arg.type), "to_char"), pattern), STRING
     )
+
+
+def _date_pattern(arg: Expression) -> Expression:
+    """A pattern of dates, Spark's or PostgreSQL's."""
+    match arg:
+        case Literal(str(pattern)) if is_of_postgres(pattern) and (meant := as_spark_pattern(pattern)):
+            return Literal(meant, STRING)
+    return arg
 
 
 def _resolve_to_number(args: Sequence[Expression]) -> Expression:

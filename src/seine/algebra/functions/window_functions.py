@@ -4,7 +4,7 @@ window(ts, '10 minutes')                       tumbling
 window(ts, '10 minutes', '5 minutes')          hopping
 window(ts, 10, 10, 3)                          of a BIGINT, in its plain units, from 3 on
 session_window(ts, '5 minutes')                as long as tuples follow within 5 minutes
-time_bucket(INTERVAL '10' MINUTE, ts)          the start of a tumbling one
+time_bucket(INTERVAL '10' MINUTE, ts)          the start of a tumbling one, also as date_bin
 """
 
 from __future__ import annotations
@@ -144,4 +144,5 @@ WINDOW_FUNCTIONS: dict[str, Callable[[Sequence[Expression]], Expression]] = {
     "session_window": resolve_session_window,
     "window_time": resolve_window_time,
     "time_bucket": resolve_time_bucket,
+    "date_bin": resolve_time_bucket,
 }

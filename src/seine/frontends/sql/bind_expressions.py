@@ -399,7 +399,11 @@ def _position(binder: ExpressionBinder, node: exp.Expr) -> Expression:
 
 def _substring(binder: ExpressionBinder, node: exp.Expr) -> Expression:
     parts = [node.this, node.args.get("start"), node.args.get("length")]
-    return resolve_call("substring", [binder.bind(part) for part in parts if part is not None])
+    bound = [binder.bind(part) for part in parts if part is not None]
+    match bound:
+        case (_, Literal(str(pattern)), *_) if not pattern.strip("+- ").isdigit():
+            raise TypeMismatch("the start of substring is a number", hint="regexp_extract(text, pattern, 1)")
+    return resolve_call("substring", bound)
 
 
 def _literal(binder: ExpressionBinder, node: exp.Expr) -> Expression:

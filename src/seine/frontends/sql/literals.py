@@ -15,7 +15,7 @@ from seine.frontends.sql.context import Context
 from seine.frontends.text.time_units import MICROSECONDS
 
 _MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
-_ISO_TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:Z|[+-]\d\d:\d\d)?", re.ASCII)
+_ISO_TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d:\d\d(\.\d{1,6})?(Z|[+-]\d\d:\d\d)?)?", re.ASCII)
 
 
 def number(text: str) -> Literal:
@@ -39,7 +39,7 @@ def constant_cast(value: Expression, type_: Type) -> Expression:
 
 
 def _instant(text: str) -> dt.datetime | None:
-    """The instant of a full ISO timestamp, UTC by default; None for any other text."""
+    """The instant of an ISO timestamp or date, UTC by default; None for any other text."""
     if not _ISO_TIMESTAMP.fullmatch(text):
         return None
     try:

@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from seine.algebra.definitions import RelationDef, StreamDef
 from seine.algebra.functions import TypeMismatch
+from seine.algebra.functions.function_hints import is_clock
 from seine.algebra.functions.window_functions import length_of
 from seine.algebra.plan import Lookup, Plan, Scan
 from seine.algebra.types import Type
@@ -79,10 +80,14 @@ def common_table(node: exp.Table, context: Context) -> CommonTable | None:
 
 
 def is_as_of_now(node: exp.Table, left: FromBlock | None, context: Context) -> bool:
-    """Whether a relation is asked as of the time of a stream's tuple: without VALID it is the same at any."""
+    """Whether a relation is asked as of the time of a stream's tuple, or of day: without VALID it is the same
+    at any.
+    """
     version, table = node.args.get("version"), _declared(node, key_of(node.this), context)
     if version is None or left is None or not isinstance(table, RelationDef) or table.valid is not None:
         return False
+    if is_clock(version.expression.name):
+        return True
     return left.is_time(ExpressionBinder(context, left, "FROM").bind(version.expression))
 
 

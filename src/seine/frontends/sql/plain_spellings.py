@@ -11,6 +11,7 @@
     a OUTER APPLY (SELECT ...) v           a LEFT JOIN LATERAL (SELECT ...) v ON TRUE
     x > (SELECT 2)                         x > (2)
     TUMBLE_START(ts, n) ... GROUP BY TUMBLE(ts, n)       window.start ... GROUP BY window(ts, n)
+    TUMBLE_ROWTIME(ts, n) ... GROUP BY TUMBLE(ts, n)     window_time(window) ... GROUP BY window(ts, n)
 
 Law: the meaning is the same, also of NULLs. What has no such form is left as it is, to be refused.
 """
@@ -27,6 +28,7 @@ from seine.frontends.sql.quantified_comparisons import quantified_comparison, qu
 
 _GROUP_WINDOWS = {"TUMBLE": "window", "HOP": "window", "SESSION": "session_window"}
 _EDGES = {"START": "start", "END": "end"}
+_LAST_INSTANT = "ROWTIME"
 _NO_ROWS = {"expressions"}  # the clauses of a SELECT that reads no table
 
 
@@ -168,9 +170,13 @@ def _group_window(select: exp.Expr) -> None:
     (window,) = windows
     name, arguments = window.name.upper(), window.expressions
     for call in [*select.find_all(exp.Anonymous)]:
-        edge = _EDGES.get(call.name.upper().removeprefix(f"{name}_"))
-        if edge is not None and call.parent_select is select and call.expressions == arguments:
-            call.replace(exp.column(edge, table=_GROUP_WINDOWS[name]))
+        part = call.name.upper().removeprefix(f"{name}_")
+        if call.parent_select is not select or call.expressions != arguments:
+            continue
+        if part in _EDGES:
+            call.replace(exp.column(_EDGES[part], table=_GROUP_WINDOWS[name]))
+        elif part == _LAST_INSTANT:
+            call.replace(exp.Anonymous(this="window_time", expressions=[exp.column(_GROUP_WINDOWS[name])]))
     time, *lengths = arguments
     plain = exp.Anonymous(this=_GROUP_WINDOWS[name], expressions=[time, *reversed(lengths)])
     window.replace(plain)

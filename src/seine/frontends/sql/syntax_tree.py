@@ -25,6 +25,11 @@ _OTHER_CLAUSES = (
         "MATCH_RECOGNIZE is not supported",
         "LAG(x) OVER (PARTITION BY k ORDER BY ts) compares a row with the one before it",
     ),
+    (
+        re.compile(r"!?~\*?(?=\s*')"),
+        "~ is no comparison of texts",
+        "text RLIKE 'pattern', NOT text RLIKE 'pattern'; with (?i) in front of the pattern in any case",
+    ),
 )
 _NO_OPERAND = {
     TokenType.COMMA,

@@ -123,4 +123,6 @@ def _time(scan: Scan, first: int) -> Column:
 
 
 def _name(scan: Scan) -> str:
-    return f"{column_name(scan.alias)}.{column_name(scan.schema[scan.stream.time].name)}"
+    """The time of a stream as the query around would say it: of one in a sub-query p, p.u, it is p's."""
+    alias, *_ = scan.alias.split(".")
+    return f"{column_name(alias)}.{column_name(scan.schema[scan.stream.time].name)}"

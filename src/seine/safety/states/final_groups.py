@@ -17,10 +17,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TypeGuard, TypeVar
+from typing import TypeVar
 
 from seine.algebra.event_windows import is_closing, session_of
-from seine.algebra.expressions import Call, Column, Expression, Literal, columns_of, shift_columns, substitute
+from seine.algebra.expressions import (
+    Call,
+    Column,
+    Expression,
+    Literal,
+    columns_of,
+    shift_columns,
+    substitute,
+)
 from seine.algebra.plan import (
     Aggregate,
     Distinct,
@@ -39,6 +47,7 @@ from seine.optimizer.block import Block
 from seine.optimizer.implied_bounds import implied_bounds
 from seine.safety.graph.column_classes import ColumnClasses
 from seine.safety.graph.purgeable import purgeable
+from seine.safety.states.equal_expressions import equal_expressions
 from seine.safety.states.least_later import is_window_start, least_later
 from seine.safety.states.runnable import why_not_purged
 from seine.safety.states.table_facts import graph_of_tables
@@ -189,10 +198,10 @@ class GroupedBlock:
     def _equal_buckets(self, place: int, key: Expression) -> RisingKey | None:
         """A key that conditions make equal to a function of time of each item but relations.
 
-        So it is with date_trunc('hour', a.ts) where this is the hour of b.ts: a combination to come has a
-        tuple to come, and what that has is in no earlier hour.
+        So it is with date_trunc('hour', a.ts) where this is the hour of b.ts, and with the day of that hour:
+        a combination to come has a tuple to come, and what that has is in no earlier hour.
         """
-        equal = self._equal_to(key)
+        equal = equal_expressions(key, self.block.conditions)
         bounds = [bound for one in equal if (bound := least_later(one)) is not None]
         clocks: list[Expression] = []
         for item in self._rising:
@@ -203,14 +212,6 @@ class GroupedBlock:
             of_time, (column,) = shift_columns(bucket, lambda index: 0), columns_of(bucket)
             clocks += [substitute(of_time, [clock]) for clock in rising[column]]
         return RisingKey(place, tuple(dict.fromkeys(clocks)), False, any(map(is_window_start, equal)))
-
-    def _equal_to(self, key: Expression) -> list[Expression]:
-        """A key and what conditions say is equal to it."""
-        equal, pairs = [key], [one.args for one in self.block.conditions if _is_equality(one)]
-        for one in equal:
-            others = [pair[1 - pair.index(one)] for pair in pairs if one in pair]
-            equal += [other for other in others if other not in equal]
-        return equal
 
     def _rising_below(self, class_: int) -> list[RisingColumn]:
         """What rises of a class of equal columns in each item but relations; none unless it does in all."""
@@ -454,10 +455,6 @@ def _reached(start: int, later: Mapping[int, set[int]]) -> set[int]:
                 reached.add(column)
                 ahead.append(column)
     return reached
-
-
-def _is_equality(condition: Expression) -> TypeGuard[Call]:
-    return isinstance(condition, Call) and condition.name == "eq"
 
 
 def _equal(condition: Expression) -> tuple[int, int] | None:

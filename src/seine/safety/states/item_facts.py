@@ -71,6 +71,7 @@ class Branch:
 
     grouping: GroupedBlock
     graph: BlockGraph
+    few: frozenset[int] = frozenset()  # the columns of the block that are keys of groups with few values
 
     @property
     def block(self) -> Block:
@@ -122,8 +123,9 @@ class Branch:
 
     @cached_property
     def _listed(self) -> set[int]:
-        """The classes of equal columns of which conditions allow few values."""
-        return {self.graph.classes.of(column.index) for column in listed_columns(self.block.conditions)}
+        """The classes of equal columns of which conditions, or groups beneath, allow few values."""
+        listed = {column.index for column in listed_columns(self.block.conditions)}
+        return {self.graph.classes.of(column) for column in (*listed, *self.few)}
 
     def stream_columns(self) -> Iterator[tuple[Scan, int]]:
         """The columns of streams of the block that are keys, so that a row of the result has their values."""
@@ -169,12 +171,24 @@ class Sources:
         keys = block.outputs
         if isinstance(plan, Aggregate | Partitioned):
             keys = tuple(substitute(key, block.outputs) for key in plan.keys)
-        return Branch(GroupedBlock(child, block, keys, self._block), graph)
+        return Branch(GroupedBlock(child, block, keys, self._block), graph, self._few_keys(block))
+
+    def _few_keys(self, block: Block) -> frozenset[int]:
+        """The columns of a block that are keys of groups, and have few values there."""
+        few = []
+        for item, first in zip(block.items, block.offsets, strict=False):
+            if isinstance(item, Aggregate):
+                (branch,) = self.branches(item)
+                few += [first + place for place, key in enumerate(branch.keys) if branch.has_few_values(key)]
+        return frozenset(few)
 
     def leaves(self, plan: Plan) -> list[Branch]:
         """The blocks whose rows an aggregate or a set operator groups; unions in a set are part of it."""
         grouped = groupings_of(plan, self._block)
-        return [Branch(grouping, self.block(grouping.plan)[1]) for grouping in grouped]
+        return [
+            Branch(grouping, self.block(grouping.plan)[1], self._few_keys(grouping.block))
+            for grouping in grouped
+        ]
 
     def determined_columns(self, plan: Plan) -> Iterator[tuple[Scan, int]]:
         """The columns of streams that something else determines: an equal column, or a row of a result."""

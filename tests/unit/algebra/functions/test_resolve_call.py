@@ -171,6 +171,21 @@ def test_sugar_is_written_out() -> None:
     assert str(resolve_call("concat", [inner, Column(2, STRING)])) == "concat(#0, #1, #2)"
 
 
+@pytest.mark.parametrize(
+    ("pattern", "meant"),
+    [
+        ("YYYY-MM-DD HH24:MI:SS", "yyyy-MM-dd HH:mm:ss"),
+        ("HH12:MI AM", "hh:mm a"),
+        ("yyyy-MM-dd HH:mm", "yyyy-MM-dd HH:mm"),
+    ],
+)
+def test_patterns_of_times_as_postgres_has_them(pattern: str, meant: str) -> None:
+    time = Column(0, TIMESTAMP)
+    assert resolve_call("to_char", [time, literal(pattern)]) == resolve_call(
+        "date_format", [time, literal(meant)]
+    )
+
+
 def test_negative_constants() -> None:
     assert resolve_call("neg", [literal(5)]) == literal(-5)
     assert resolve_call("neg", [literal(2**63)]) == literal(-(2**63))

@@ -33,6 +33,10 @@ def _leaves(sql: str) -> list[tuple[str, int | None]]:
             "SELECT s.a, r.name FROM s JOIN r FOR SYSTEM_TIME AS OF s.ts ON s.a = r.a",
             [("s", None), ("r", None)],
         ),
+        (
+            "SELECT s.a, r.name FROM s JOIN r FOR SYSTEM_TIME AS OF PROCTIME() ON s.a = r.a",
+            [("s", None), ("r", None)],
+        ),
     ],
 )
 def test_a_name_stands_for_a_table(sql: str, leaves: list[tuple[str, int | None]]) -> None:

@@ -39,6 +39,9 @@ SAME = {
     "SELECT a, HOP_END(ts, 5, 10) AS e, COUNT(*) AS n FROM s GROUP BY a, HOP(ts, 5, 10)": (
         "SELECT a, window.end AS e, COUNT(*) AS n FROM s GROUP BY a, window(ts, 10, 5)"
     ),
+    "SELECT TUMBLE_ROWTIME(ts, 10) AS e, COUNT(*) AS n FROM s GROUP BY TUMBLE(ts, 10)": (
+        "SELECT window_time(window) AS e, COUNT(*) AS n FROM s GROUP BY window(ts, 10)"
+    ),
     "SELECT SESSION_END(ts, 5) AS e, COUNT(*) AS n FROM s GROUP BY a, SESSION(ts, 5)": (
         "SELECT session_window.end AS e, COUNT(*) AS n FROM s GROUP BY a, session_window(ts, 5)"
     ),

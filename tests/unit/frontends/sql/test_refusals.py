@@ -180,6 +180,9 @@ def test_positions_are_those_of_the_file():
         ('SELECT "A" FROM s', "did you mean 'a'?"),
         ('SELECT "B" FROM s', "did you mean 'b'?"),
         ("SELECT strpos(c, '/') FROM s", "instr(text, part)"),
+        ("SELECT count_char(c, 'x') FROM s", "regexp_count(text, 'c')"),
+        ("SELECT substring(c FROM 'id=([0-9]*)') FROM s", "regexp_extract(text, pattern, 1)"),
+        ("SELECT date_format(timestamp_seconds(ts), 'YYYY-MM-DD') FROM s", "write 'yyyy-MM-dd'"),
         ("SELECT a, b FROM s GROUP BY a", "add b to GROUP BY, or aggregate it, e.g. MAX(b)"),
         (
             "SELECT a FROM s ORDER BY a",

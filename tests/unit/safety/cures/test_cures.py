@@ -180,3 +180,12 @@ def test_rows_that_wait_for_partners_for_ever_are_told_a_range_of_times(query: s
     plan = parse(f"{' '.join(streams)} CREATE QUERY q AS {query};").declarations.queries["q"].plan
     (words,) = time_cures(plan)
     assert words.startswith("add a condition such as y.ts BETWEEN x.ts AND x.ts + 60 to ON")
+
+
+def test_a_range_of_times_is_told_in_the_words_of_the_query() -> None:
+    script = """CREATE STREAM u (a BIGINT, kind INT, ts BIGINT) TIMESTAMP BY ts FROM 'u';
+      CREATE VIEW x AS SELECT a, ts FROM u WHERE kind = 1;
+      CREATE VIEW y AS SELECT a, ts FROM u WHERE kind = 2;
+      CREATE QUERY q AS SELECT p.a FROM x p JOIN y o ON p.a = o.a;"""
+    (words,) = time_cures(parse(script).declarations.queries["q"].plan)
+    assert words.startswith("add a condition such as o.ts BETWEEN p.ts AND p.ts + 60")

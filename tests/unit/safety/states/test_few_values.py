@@ -77,3 +77,12 @@ def test_few_groups_do_not_help_where_more_is_kept(sql: str) -> None:
 def test_a_column_equal_to_a_listed_one_is_listed() -> None:
     assert is_safe("SELECT n.k AS x, COUNT(*) AS c FROM n, r WHERE n.k = r.k AND n.v = r.b GROUP BY n.k")
     assert is_safe("SELECT k AS x, COUNT(*) AS c FROM n WHERE k = v AND v IN (1, 2) GROUP BY k")
+
+
+@pytest.mark.parametrize(
+    ("call", "where", "few"),
+    [("AVG(c)", "k IN (1, 2)", True), ("AVG(c)", "k > 2", False), ("MAX(c)", "k IN (1, 2)", False)],
+)
+def test_groups_of_groups_with_few_values(call: str, where: str, few: bool) -> None:
+    beneath = f"SELECT k, ts DIV 60 AS t, COUNT(*) AS c FROM n WHERE {where} GROUP BY k, ts DIV 60"
+    assert is_safe(f"SELECT k, {call} AS x FROM ({beneath}) GROUP BY k") == few

@@ -40,6 +40,9 @@ def judged(sql: str) -> Verdict:
         "date_format(timestamp_seconds(ts), 'yyyy-MM-dd')",
         "from_unixtime(ts)",
         "CAST(timestamp_seconds(ts) AS DATE)",
+        "CAST(CAST(timestamp_seconds(ts) AS DATE) AS STRING)",
+        "left(CAST(timestamp_seconds(ts) AS STRING), 10)",
+        "ts >> 3",
         "window(ts, 10)",
         "window(ts, 10, 5)",
         "window(ts, 10, 5, 2)",
@@ -131,6 +134,33 @@ def test_joins_of_equal_buckets(condition: str) -> None:
 def test_joins_of_equal_buckets_of_numbers(condition: str, freed: bool) -> None:
     sql = f"SELECT u.a FROM u, o WHERE u.a = o.a AND {condition}"
     assert judged(sql).purgeable == {"u": freed, "o": freed}
+
+
+@pytest.mark.parametrize(
+    ("condition", "freed"),
+    [
+        ("unix_seconds(t.tt) DIV 10 = unix_seconds(v.tt) DIV 10", True),
+        ("date_format(t.tt, 'yyyy-MM-dd') = date_format(v.tt, 'yyyy-MM-dd')", True),
+        ("date_format(t.tt, 'HH') = date_format(v.tt, 'HH')", False),
+    ],
+)
+def test_rows_without_a_partner_in_their_bucket(condition: str, freed: bool) -> None:
+    sql = f"SELECT t.a FROM t WHERE NOT EXISTS (SELECT 1 FROM v WHERE t.a = v.a AND {condition})"
+    assert judged(sql).purgeable == {"t": freed, "v": freed}
+
+
+@pytest.mark.parametrize(
+    ("key", "freed"),
+    [
+        ("date_trunc('hour', t.tt)", True),
+        ("CAST(date_trunc('hour', t.tt) AS DATE)", True),
+        ("date_trunc('minute', t.tt)", False),
+        ("hour(date_trunc('hour', t.tt))", False),
+    ],
+)
+def test_groups_by_functions_of_a_common_bucket(key: str, freed: bool) -> None:
+    joined = "FROM t, v WHERE t.a = v.a AND date_trunc('hour', t.tt) = date_trunc('hour', v.tt)"
+    assert judged(f"SELECT COUNT(*) AS c {joined} GROUP BY t.a, {key}").purgeable == {"t": freed, "v": freed}
 
 
 @pytest.mark.parametrize(
