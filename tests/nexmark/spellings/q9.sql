@@ -83,3 +83,15 @@ SELECT a.*, b.auction, b.bidder, b.price, b.date_time AS bid_date_time, b.extra 
   a JOIN bid b ON a.id = b.auction AND b.date_time BETWEEN a.date_time AND a.expires JOIN (SELECT a.id,
   MAX(b.price) AS top FROM auction a JOIN bid b ON a.id = b.auction AND b.date_time BETWEEN a.date_time AND
   a.expires GROUP BY a.id) m ON m.id = a.id AND b.price = m.top;
+
+--: final
+SELECT id, item_name, description, initial_bid, reserve, date_time, expires, seller, category, extra,
+  auction, bidder, price, bid_dateTime, bid_extra FROM (SELECT A.*, B.auction, B.bidder, B.price,
+  B.date_time AS bid_dateTime, B.extra AS bid_extra, ROW_NUMBER() OVER (PARTITION BY A.id ORDER BY B.price
+  DESC, B.date_time ASC) AS rownum FROM auction A, bid B WHERE A.id = B.auction AND B.date_time BETWEEN
+  A.date_time AND A.expires) WHERE rownum <= 1;
+
+--: final
+SELECT DISTINCT ON (b.auction) a.*, b.auction, b.bidder, b.price, b.date_time AS bid_date_time, b.extra AS
+  bid_extra FROM auction a JOIN bid b ON a.id = b.auction WHERE b.date_time BETWEEN a.date_time AND
+  a.expires ORDER BY b.auction, b.price DESC, b.date_time;

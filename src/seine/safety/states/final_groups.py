@@ -47,6 +47,7 @@ from seine.optimizer.block import Block
 from seine.optimizer.implied_bounds import implied_bounds
 from seine.safety.graph.column_classes import ColumnClasses
 from seine.safety.graph.purgeable import purgeable
+from seine.safety.states.determined_columns import determined_columns
 from seine.safety.states.equal_expressions import equal_expressions
 from seine.safety.states.least_later import is_window_start, least_later
 from seine.safety.states.runnable import why_not_purged
@@ -177,6 +178,16 @@ class GroupedBlock:
         keys = [self._rising_key(place, key) for place, key in enumerate(self.keys)]
         return {key.place: key for key in keys if key is not None}
 
+    def rising_beside(self) -> list[RisingColumn]:
+        """The rising columns of its rows, by their places there, that its keys determine and have not."""
+        determined = determined_columns(self.block, self._classes, self.keys)
+        beside = [
+            (place, self._rising_key(place, output))
+            for place, output in enumerate(self.block.outputs)
+            if isinstance(output, Column) and output.index in determined and output not in self.keys
+        ]
+        return [RisingColumn(place, key.clocks, key.by_length) for place, key in beside if key is not None]
+
     def _rising_key(self, place: int, key: Expression) -> RisingKey | None:
         if place == self.closes or is_closing(key):
             return RisingKey(place, (Column(0, key.type),), False)
@@ -303,13 +314,17 @@ def rising_columns(plan: Plan, block_of: BlockOf) -> list[RisingColumn]:
     """The columns of an item of a block whose values the watermark makes final, one after the other.
 
     They are the time of a stream, and keys of groups, or columns of a set operator, that rise in all that is
-    beneath. Of groups whose tuples expire there are none: their rows end when a tuple does.
+    beneath; of ranks and frames also what the partition determines. Of groups whose tuples expire there are
+    none: their rows end when a tuple does.
     """
     if isinstance(plan, Scan):
         return [] if plan.stream.retractable else [_time_of(plan)]
     parts = _parts(plan, block_of)
     rising = _common_rising_keys(parts) if parts else []
-    return [RisingColumn(_column(plan, key.place), key.clocks, key.by_length) for key in rising]
+    columns = [RisingColumn(_column(plan, key.place), key.clocks, key.by_length) for key in rising]
+    if isinstance(plan, Partitioned) and parts is not None and len(parts) == 1:
+        columns += parts[0].rising_beside()
+    return columns
 
 
 def joined_rising(item: Plan, first: int, block: Block, block_of: BlockOf) -> Sequence[RisingColumn]:
