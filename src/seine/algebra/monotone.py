@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from seine.algebra.event_windows import window_of
 from seine.algebra.expressions import Call, Column, Expression, Literal
-from seine.algebra.functions.polymorphic import pattern_tokens
+from seine.algebra.functions.date_fields import pattern_tokens
 from seine.algebra.monotone_sums import rising_sum
 from seine.algebra.types import Kind
 
