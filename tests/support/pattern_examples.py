@@ -68,5 +68,6 @@ PATTERN_EXAMPLES: list[Example] = [
     (fn("size", fn("regexp_extract_all", "ab", "(x)", 2)), 0),
     (fn("size", fn("regexp_extract_all", "ab", "(a)", 2)), None),
     (fn("regexp_instr", "abc", "(c)", 1), 3),
+    (fn("base64", "x" * 58), "eHh4" * 19 + "\r\neA=="),
     (fn("conv", "ﬁ", 16, 10), "0"),
 ]
