@@ -131,11 +131,15 @@ trunc(d, 'MM')
 trunc(d, 'year')
 date_format(t, 'yyyy-MM-dd HH:mm:ss.SSS')
 date_format(t, 'EEEE d MMM yy h:mm a, D')
+date_format(t, 'y yyy L LLL DDD EEE Q QQQ QQQQ F G K k SSSSS XXX Z z')
+CAST(convert_timezone('Europe/Berlin', 'PST', t) AS STRING)
+timestamp_seconds(m)
 pmod(k, 3)
 sha2(s, 256)
 sha2(s, k * 128)
 crc32(s)
 base64(s)
+base64(concat(u, u, s))
 bin(l)
 hex(l)
 hex(s)
@@ -312,6 +316,11 @@ to_char(i, '9,999')
 to_varchar(k, 'MI00')
 to_char(t, 'yyyy/MM/dd')
 xpath_long(concat('<a>', l, '</a>'), 'a')
+s RLIKE '[\\p{Alpha}\\p{Punct}]'
+s RLIKE '[^\\p{ASCII}]|\\v'
+to_json(split(regexp_replace(s, '[^a-z]', ''), ''))
+regexp_replace(s, 'a', '<$0>', 3)
+regexp_instr(s, '([XYZ])', 1)
 xpath_number(concat('<a>', k, '</a>'), 'a')
 """
 
@@ -358,6 +367,8 @@ bit_get(l, k + 4)
 pmod(i, k)
 make_date(2000 + k, k, 28 + k)
 to_date(substring(CAST(t AS STRING), 1, 10), 'yyyy-MM-dd')
+to_timestamp(date_format(t, 'd MMM yyyy h:mm:ss a'), 'd MMM yyyy h:mm:ss a')
+to_timestamp(date_format(t, 'yyyy-DDD H:m:s.SSSSSS XXX'), 'yyyy-DDD H:m:s.SSSSSS XXX')
 """
 
 

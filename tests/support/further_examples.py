@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from seine.algebra.types import STRING
-from tests.support.expression_makers import NAN, D, Example, big, cast, date, dbl, fn, null, ts
+from seine.algebra.types import INT, STRING
+from tests.support.expression_makers import INF, NAN, D, Example, big, cast, date, dbl, fn, null, ts
 
 _LIST = fn("split", "b,a,,b", ",")
 
@@ -51,7 +51,7 @@ FURTHER_EXAMPLES: list[Example] = [
     (fn("array_join", fn("regexp_extract_all", "a1b22", "([a-z])([0-9]+)", 2), "-"), "1-22"),
     (fn("array_join", fn("regexp_extract_all", "a1b22", "[0-9]+", 0), "-"), "1-22"),
     (fn("size", fn("regexp_extract_all", "abc", "[0-9]", 0)), 0),
-    (fn("size", fn("regexp_extract_all", "abc", "[0-9]", 1)), None),
+    (fn("size", fn("regexp_extract_all", "abc", "[0-9]", 1)), 0),
     (fn("array_join", fn("json_object_keys", '{"b": 1, "a": {"c": 2}}'), "-"), "b-a"),
     (fn("size", fn("json_object_keys", "[1]")), None),
     # likeness, masks and codes
@@ -106,4 +106,15 @@ FURTHER_EXAMPLES: list[Example] = [
     (cast(fn("make_dt_interval", 1, 2, 3, D("4.5")), STRING), "INTERVAL '1 02:03:04.5' DAY TO SECOND"),
     (cast(fn("make_ym_interval", 1, 2), STRING), "INTERVAL '1-2' YEAR TO MONTH"),
     (fn("make_timestamp", 2014, 12, 28, 6, 30, D("45.887"), "+01:00"), "2014-12-28 05:30:45.887000"),
+    (fn("levenshtein", "abc", "abd", null(INT)), -1),
+    (fn("ceil", dbl(NAN)), 0),
+    (fn("format_string", "%+.1f|% f", dbl(NAN), dbl(INF)), "NaN| Infinity"),
+    (fn("timestamp_seconds", dbl(0.5)), "1970-01-01 00:00:00.500000"),
+    (fn("timestamp_seconds", D("-1230219000.123")), "1931-01-07 08:29:59.877000"),
+    (
+        fn("convert_timezone", "Europe/Brussels", "America/Los_Angeles", ts("2021-12-06")),
+        "2021-12-05 15:00:00",
+    ),
+    (fn("convert_timezone", "Europe/Brussels", ts("2021-12-05T15:00:00")), "2021-12-05 16:00:00"),
+    (fn("make_timestamp_ntz", 2019, 6, 30, 23, 59, 60), "2019-07-01 00:00:00"),
 ]

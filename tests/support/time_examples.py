@@ -188,4 +188,39 @@ TIME_EXAMPLES: list[Example] = [
     (cast(ts("2024-02-09 10:00:00.120"), STRING), "2024-02-09 10:00:00.12"),
     (cast(interval(-DAY - 1), STRING), "INTERVAL '-1 00:00:00.000001' DAY TO SECOND"),
     (cast(months(14), STRING), "INTERVAL '1-2' YEAR TO MONTH"),
+    # patterns of dates
+    *(
+        (fn("date_format", ts("2024-02-09T00:34:56.123456"), pattern), value)
+        for pattern, value in (
+            ("y yyy yyyyy L LLL DDD EEE", "2024 2024 02024 2 Feb 040 Fri"),
+            ("Q QQ QQQ QQQQ q F G", "1 01 Q1 1st quarter 1 2 AD"),
+            ("K k S SS SSSSSSSSS", "0 24 1 12 123456000"),
+            ("z Z X XXX x xxx VV O zzzz", "UTC +0000 Z Z +00 +00:00 UTC GMT Coordinated Universal Time"),
+            ("yyyy[-MM]", "2024-02"),
+        )
+    ),
+    *(
+        (fn("to_timestamp", text, pattern), value)
+        for text, pattern, value in (
+            ("9/Feb/2024:12:34:56 -0130", "d/MMM/yyyy:HH:mm:ss Z", "2024-02-09 14:04:56"),
+            ("2024-02-09T12:34:56.5+02:00", "yyyy-MM-dd'T'HH:mm:ss.SSSXXX", "2024-02-09 10:34:56.500000"),
+            ("2024-02-09T12:34:56Z", "yyyy-MM-dd'T'HH:mm:ss[.SSS]X", "2024-02-09 12:34:56"),
+            ("february 9 2024 1:05 pm", "MMMM d yyyy h:mm a", "2024-02-09 13:05:00"),
+            ("12:05 am", "h:mm a", "1970-01-01 00:05:00"),
+            ("13:05 am", "h:mm a", None),
+            ("24-060", "yy-DDD", "2024-02-29 00:00:00"),
+            ("23-366", "yy-DDD", None),
+            ("2024-02-29 1:2", "y-M-d H:m", "2024-02-29 01:02:00"),
+        )
+    ),
+    (fn("to_date", "2024-02-29 00:30+02:00", "yyyy-MM-dd HH:mmXXX"), "2024-02-28"),
+    (fn("extract", "yearofweek", date("2021-01-03")), 2020),
+    (fn("extract", "dayofweek_iso", date("2021-01-03")), 7),
+    (cast("2024-07-01 12:00:00 Europe/Berlin", TIMESTAMP), "2024-07-01 10:00:00"),
+    (cast("2024-07-01 12:00:00 No/Where", TIMESTAMP), None),
+    (fn("from_utc_timestamp", ts("2024-07-01"), "PST"), "2024-06-30 17:00:00"),
+    (fn("from_utc_timestamp", ts("2024-07-01"), "+1"), "2024-07-01 01:00:00"),
+    (fn("to_utc_timestamp", ts("2024-07-01"), "UTC+01:00"), "2024-06-30 23:00:00"),
+    (fn("to_utc_timestamp", ts("2024-07-01"), "Z"), "2024-07-01 00:00:00"),
+    (fn("to_utc_timestamp", ts("2024-07-01"), "+25:00"), None),
 ]

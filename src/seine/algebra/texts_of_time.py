@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 from seine.algebra.expressions import Call, Expression, Literal
-from seine.algebra.functions.polymorphic import pattern_tokens
+from seine.algebra.functions.date_fields import pattern_tokens
 from seine.algebra.types import Kind, Type
 
 # the fields of a date pattern whose texts sort like the times, from the most significant on, and their units

@@ -6,6 +6,7 @@ depend neither on how input was cut into batches nor on who shares what.
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from seine.algebra.types import Type
 from seine.errors import RunError, SeineError
 
 PREFIX = "user."  # of the names of calls in plans
+_FORM = "@seine.function(arguments=('STRING',), result='STRING')"
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,12 @@ class UserFunction:
 
 
 def function(
-    *, arguments: Sequence[str | Type], result: str | Type, name: str | None = None
+    undeclared: object = None,
+    /,
+    *,
+    arguments: Sequence[str | Type] = (),
+    result: str | Type = "",
+    name: str | None = None,
 ) -> Callable[[Callable[..., Any]], UserFunction]:
     """Declare a function for queries; its name is that of the Python function unless another is given.
 
@@ -48,12 +55,15 @@ def function(
     >>> shout.name, str(shout.result)
     ('shout', 'STRING')
     """
+    if undeclared is not None or not result or isinstance(arguments, str):
+        raise SeineError("a function for queries says the types of its arguments and result", hint=_FORM)
 
     def declared(call: Callable[..., Any]) -> UserFunction:
         label = name or call.__name__
         types = tuple(_type(label, one) for one in arguments)
         made = UserFunction(label, call, types, _type(label, result), call.__module__, call.__qualname__)
         _check(made)
+        _check_parameters(made)
         return made
 
     return declared
@@ -98,6 +108,20 @@ def _type(label: str, written: str | Type) -> Type:
     except (ValueError, KeyError):
         message = f"function {label}: there is no type {written!r}"
         raise SeineError(message, hint="types are written as in scripts: 'BIGINT', 'STRING'") from None
+
+
+def _check_parameters(user_function: UserFunction) -> None:
+    """Refuse a Python function that cannot be called with as many arrays as there are arguments."""
+    try:
+        parameters = inspect.signature(user_function.call)
+    except ValueError:  # of some that are written in C
+        return
+    count = len(user_function.arguments)
+    try:
+        parameters.bind(*user_function.arguments)
+    except TypeError:
+        message = f"function {user_function.name} has {count} arguments, and its Python function {parameters}"
+        raise SeineError(message, hint="one parameter for each argument") from None
 
 
 def _check(user_function: UserFunction) -> None:

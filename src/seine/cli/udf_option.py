@@ -19,7 +19,6 @@ def add_udf(parser: argparse.ArgumentParser) -> None:
 def register_udf(arguments: argparse.Namespace) -> None:
     """Register the functions of all files that a command was given."""
     if getattr(arguments, "udf", None):
-        from seine.algebra.functions.user_modules import register_module
+        from seine.algebra.functions.user_modules import register_modules
 
-        for path in arguments.udf:
-            register_module(path)
+        register_modules(arguments.udf)

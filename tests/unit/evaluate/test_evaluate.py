@@ -6,8 +6,9 @@ import datetime as dt
 import math
 import operator
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import ROUND_HALF_UP, Context, Decimal
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -69,6 +70,22 @@ IDS = [f"{i}-{expression}"[:60] for i, (expression, _) in enumerate(EXAMPLES)]
 def test_example(expression: Expression, expected: Any) -> None:
     result = value_of(expression)
     assert same(result, expected), f"{expression} is {result!r}, not {expected!r}"
+
+
+@pytest.mark.parametrize(("expression", "expected"), EXAMPLES, ids=IDS)
+def test_example_with_one_column_beside_constants(expression: Expression, expected: Any) -> None:
+    shape, constants = split_shape(expression)
+    for at, constant in enumerate(constants):
+        mixed = rewrite(shape, partial(_one_column, at=at, constants=constants))
+        column = pa.array([constant.value, None], constant.type.arrow())
+        assert same(plain(evaluate(mixed, [column], 2)[0].as_py()), expected)
+        assert len(evaluate(mixed, [column[:0]], 0)) == 0
+
+
+def _one_column(e: Expression, at: int, constants: Sequence[Literal]) -> Expression:
+    if not isinstance(e, Parameter):
+        return e
+    return Column(0, e.type) if e.index == at else constants[e.index]
 
 
 @pytest.mark.parametrize(("expression", "expected"), EXAMPLES, ids=IDS)
@@ -373,3 +390,20 @@ def test_a_constant_predicate_speaks_for_every_row() -> None:
         True,
         True,
     ]
+
+
+def test_constants_beside_columns_of_any_length() -> None:
+    texts, whole = Column(0, STRING), Column(0, INT)
+    letters = resolve_call("array", [literal("a"), literal("b")])
+    cases = [
+        (resolve_call("array_contains", [letters, texts]), pa.array(["a", "c"]), [True, False]),
+        (resolve_call("in", [literal(2), literal(1), whole]), pa.array([2, 3], pa.int32()), [True, False]),
+        (
+            resolve_call("levenshtein", [literal("abc"), literal("abd"), whole]),
+            pa.array([1, 0], pa.int32()),
+            [1, -1],
+        ),
+    ]
+    for expression, column, expected in cases:
+        assert evaluate(expression, [column], 2).to_pylist() == expected
+        assert evaluate(expression, [column.slice(0, 0)], 0).to_pylist() == []

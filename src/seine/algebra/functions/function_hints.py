@@ -9,7 +9,11 @@ from seine.algebra.functions.left_out import left_out
 from seine.algebra.functions.mismatch import TypeMismatch
 
 _A_CLOCK = "now"
-_CLOCKS = ("proctime", "getdate", "sysdate", "systimestamp", "clock_timestamp")  # of other dialects
+# of other dialects
+_CLOCKS = (
+    *("proctime", "proc_time", "processing_time", "getdate", "sysdate", "systimestamp", "clock_timestamp"),
+    *("statement_timestamp", "transaction_timestamp", "current_watermark", "unixepoch", "utc_timestamp"),
+)
 # functions of other dialects, and of Spark over types that there are not, with what has their meaning
 _MEANINGS = {
     "splitpart": "split_part(text, ',', n), whose n counts from 1",
@@ -22,6 +26,7 @@ _MEANINGS = {
     ),
     **dict.fromkeys(("offset", "safe_offset"), "split(text, ',')[i], whose i counts from 0"),
     **dict.fromkeys(("count_char", "string_count"), "regexp_count(text, 'c')"),
+    **dict.fromkeys(("group_concat", "concat_agg"), "listagg(text, ',')"),
     **dict.fromkeys(("array_length", "list_count"), "size(array)"),
     "from_unixtime_millis": "timestamp_millis(n)",
     "epoch": "unix_seconds(ts)",
@@ -64,7 +69,24 @@ _MEANINGS = {
     "murmur_hash": "crc32(text)",
     "urldecode": "url_decode(text)",
     "urlencode": "url_encode(text)",
-    "convert_timezone": "from_utc_timestamp(ts, zone)",
+    "to_timestamp_ntz": "to_timestamp(text), of UTC",
+    "xpath_float": "xpath_double(doc, path)",
+    "xpath_short": "xpath_int(doc, path)",
+    "float": "double(x)",
+    **dict.fromkeys(("smallint", "tinyint"), "int(x)"),
+    "make_interval": "make_dt_interval(days, hours, minutes, seconds), make_ym_interval(years, months)",
+    "try_make_interval": "make_dt_interval(days, hours, minutes, seconds), make_ym_interval(years, months)",
+    **dict.fromkeys(("to_time", "try_to_time", "time"), "date_format(ts, 'HH:mm:ss'), a text"),
+    "time_trunc": "date_trunc('HOUR', ts)",
+    "time_diff": "timestampdiff(SECOND, a, b)",
+    **dict.fromkeys(("unix_nanos", "timestamp_nanos"), "unix_micros(ts), timestamp_micros(n)"),
+    "hmac": "a function of your own, by --udf",
+    "from_csv": "split(text, ',')[0], or a stream with FORMAT CSV",
+    "to_csv": "concat_ws(',', a, b)",
+    "from_xml": "xpath_string(doc, 'a/b')",
+    "to_xml": "to_json(named_struct('a', x))",
+    "sequence": "a stream or relation of the numbers",
+    "flatten": "concat(array, array)",
 }
 
 
@@ -82,8 +104,9 @@ def unknown_function(name: str, known: Sequence[str]) -> TypeMismatch:
 
 
 def is_clock(name: str) -> bool:
-    """Whether a function of another dialect tells the time of day."""
-    return name.lower() in _CLOCKS
+    """Whether a function, of Spark or of another dialect, tells the time of day."""
+    group = left_out(name.lower())
+    return name.lower() in _CLOCKS or (group is not None and group == left_out(_A_CLOCK))
 
 
 def clock_refusal(name: str) -> TypeMismatch:

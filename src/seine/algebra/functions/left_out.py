@@ -83,10 +83,10 @@ _GROUPS = (
         "other types",
         "types are BOOLEAN, INT, BIGINT, DOUBLE, DECIMAL, STRING, DATE, TIMESTAMP and XML",
         "INT, DOUBLE, TIMESTAMP and xpath_int, xpath_double; from_utc_timestamp(ts, zone) for other clocks",
-        """convert_timezone float make_interval make_time make_timestamp_ntz smallint time time_diff
-        time_from_micros time_from_millis time_from_seconds time_to_micros time_to_millis time_to_seconds
-        time_trunc timestamp_nanos tinyint to_time to_timestamp_ntz try_make_interval try_make_timestamp_ntz
-        try_to_time unix_nanos xpath_float xpath_short""",
+        """float make_interval make_time smallint time time_diff time_from_micros time_from_millis
+        time_from_seconds time_to_micros time_to_millis time_to_seconds time_trunc timestamp_nanos
+        tinyint to_time to_timestamp_ntz try_make_interval try_to_time unix_nanos xpath_float
+        xpath_short""",
     ),
     (
         "variants",

@@ -12,7 +12,7 @@ from seine.algebra.functions.arithmetic import decimal_operand
 from seine.algebra.functions.casting import implied_cast
 from seine.algebra.functions.mismatch import TypeMismatch
 from seine.algebra.functions.widening import common_type
-from seine.algebra.java_patterns import PatternFault, re2_pattern
+from seine.algebra.java_patterns import PatternFault, has_assertions, matches_empty, re2_pattern
 from seine.algebra.types import BOOLEAN, NULL, STRING, Kind, Type
 
 COMPARISONS = {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq_null_safe": "<=>"}
@@ -100,16 +100,16 @@ def resolve_like(name: str, args: Sequence[Expression]) -> Expression:
         raise TypeMismatch("ESCAPE must be one character", hint="e.g. LIKE '10!%' ESCAPE '!'")
     call = Call(name, tuple(implied_cast(arg, STRING, name.upper()) for arg in args), BOOLEAN)
     if name == "rlike":
-        check_regex(call.args[1])
+        check_regex(call.args[1], consuming=True)
     return call
 
 
-def check_regex(pattern: Expression) -> None:
+def check_regex(pattern: Expression, consuming: bool = False) -> None:
     """Refuse a constant that has no equal in RE2, the linear-time dialect that kernels use."""
     if not isinstance(pattern, Literal) or pattern.value is None:
         return
     try:
-        pc.match_substring_regex(pa.array([""]), re2_pattern(pattern.value))
+        pc.match_substring_regex(pa.array([""]), re2_pattern(pattern.value, consuming))
     except (pa.ArrowInvalid, PatternFault) as refusal:
         reason = str(refusal).removeprefix("Invalid regular expression: ")
         raise TypeMismatch(
@@ -119,13 +119,13 @@ def check_regex(pattern: Expression) -> None:
 
 
 def check_separator(pattern: Expression) -> None:
-    """Refuse a constant that is no regular expression, or one that matches the empty text."""
+    """Refuse a constant that is no regular expression, or one that matches a place: `^`, `$`."""
     check_regex(pattern)
     if not isinstance(pattern, Literal) or pattern.value is None:
         return
-    if pc.match_substring_regex(pa.array([""]), re2_pattern(pattern.value))[0].as_py():
-        message = f"'{pattern.value}' matches the empty text, so it separates nothing"
-        raise TypeMismatch(message, hint="e.g. split(text, ',')[0]")
+    if has_assertions(pattern.value) and matches_empty(pattern.value):
+        message = f"'{pattern.value}' matches a place, not a text, so it separates nothing"
+        raise TypeMismatch(message, hint="e.g. split(text, ',')[0]; split(text, '') has each character")
 
 
 def resolve_null_test(name: str, arg: Expression) -> Expression:

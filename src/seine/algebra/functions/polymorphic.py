@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from seine.algebra.expressions import Call, Expression, Literal
-from seine.algebra.functions.casting import implied_cast
+from seine.algebra.functions.arithmetic import resolve_arithmetic
+from seine.algebra.functions.casting import implied_cast, literal
+from seine.algebra.functions.date_fields import PARSED_FIELDS, PRINTED_FIELDS, checked_pattern
 from seine.algebra.functions.function_hints import clock_refusal
 from seine.algebra.functions.logic_types import unify
 from seine.algebra.functions.mismatch import TypeMismatch
-from seine.algebra.functions.postgres_patterns import as_spark_pattern
 from seine.algebra.functions.signatures import SIGNATURES, check_arity
 from seine.algebra.functions.widening import MAX_PRECISION, decimal
 from seine.algebra.functions.xpath_syntax import shortened, xpath_fault
@@ -56,29 +57,13 @@ _FUNCTION_OF_FIELD = {
     **dict.fromkeys(("week", "w", "weeks"), "weekofyear"),
     **dict.fromkeys(("day", "d", "days"), "day"),
     **dict.fromkeys(("dayofweek", "dow"), "dayofweek"),
+    **dict.fromkeys(("dayofweek_iso", "dow_iso"), "dayofweek_iso"),
+    "yearofweek": "yearofweek",
     **dict.fromkeys(("doy", "dayofyear"), "dayofyear"),
     **dict.fromkeys(("hour", "h", "hours", "hr", "hrs"), "hour"),
     **dict.fromkeys(("minute", "m", "min", "mins", "minutes"), "minute"),
     **dict.fromkeys(("second", "s", "sec", "seconds", "secs"), "extract_second"),
 }
-PATTERN_FIELDS = ("yyyy", "MM", "dd", "HH", "mm", "ss", "SSS", "SSSSSS")
-_PRINTED_FIELDS = (
-    *PATTERN_FIELDS,
-    "yy",
-    "M",
-    "d",
-    "H",
-    "m",
-    "s",
-    "D",
-    "E",
-    "EEEE",
-    "MMM",
-    "MMMM",
-    "a",
-    "h",
-    "hh",
-)
 
 
 def number(arg: Expression, name: str) -> Expression:
@@ -183,7 +168,18 @@ def resolve_extract(args: Sequence[Expression]) -> Expression:
     function = constant_word(args[0], _FUNCTION_OF_FIELD, "the field of extract")
     if function == "extract_second":
         return Call(function, (implied_cast(args[1], TIMESTAMP, "argument 2 of extract"),), decimal(8, 6))
+    if function in ("yearofweek", "dayofweek_iso"):
+        return _of_iso_week(function, args[1])
     return SIGNATURES[function].bind(function, args[1:])
+
+
+def _of_iso_week(field: str, date: Expression) -> Expression:
+    """The day of a week that begins on Monday, from 1 on, or the year that has the Thursday of that week."""
+    weekday = SIGNATURES["weekday"].bind("weekday", [date])
+    if field == "dayofweek_iso":
+        return resolve_arithmetic("add", weekday, literal(1))
+    thursday = [date, resolve_arithmetic("sub", literal(3), weekday)]
+    return SIGNATURES["year"].bind("year", [SIGNATURES["date_add"].bind("date_add", thursday)])
 
 
 def constant_word(arg: Expression, meanings: dict[str, str], what: str) -> str:
@@ -202,7 +198,7 @@ def resolve_parsed(name: str, args: Sequence[Expression]) -> Expression:
     target = DATE if name == "to_date" else TIMESTAMP
     if len(args) == 1 or args[0].type.is_temporal:
         return implied_cast(args[0], target, f"the argument of {name}")
-    pattern = checked_pattern(args[1], name, PATTERN_FIELDS)
+    pattern = checked_pattern(args[1], name, PARSED_FIELDS)
     return Call(name, (implied_cast(args[0], STRING, f"argument 1 of {name}"), pattern), target)
 
 
@@ -219,7 +215,7 @@ def resolve_unix_timestamp(args: Sequence[Expression]) -> Expression:
 def resolve_date_format(args: Sequence[Expression]) -> Expression:
     """DATE_FORMAT(timestamp, pattern) with a constant pattern."""
     check_arity("date_format", args, 2, 2)
-    pattern = checked_pattern(args[1], "date_format", _PRINTED_FIELDS)
+    pattern = checked_pattern(args[1], "date_format", PRINTED_FIELDS)
     return Call(
         "date_format", (implied_cast(args[0], TIMESTAMP, "argument 1 of date_format"), pattern), STRING
     )
@@ -246,41 +242,3 @@ def resolve_from_unixtime(args: Sequence[Expression]) -> Expression:
     seconds = implied_cast(args[0], BIGINT, "argument 1 of from_unixtime")
     pattern = args[1] if len(args) == 2 else Literal("yyyy-MM-dd HH:mm:ss", STRING)
     return resolve_date_format([Call("timestamp_seconds", (seconds,), TIMESTAMP), pattern])
-
-
-def pattern_tokens(pattern: str) -> list[tuple[bool, str]] | None:
-    """Tokenise a date pattern into (is a field, text) pairs; None if a quote is not closed.
-
-    >>> pattern_tokens("yyyy-MM'T'")
-    [(True, 'yyyy'), (False, '-'), (True, 'MM'), (False, 'T')]
-    """
-    tokens: list[tuple[bool, str]] = []
-    at = 0
-    while at < len(pattern):
-        start, letter = at, pattern[at]
-        if letter == "'":
-            at = pattern.find("'", at + 1) + 1
-            if at == 0:
-                return None
-            tokens.append((False, pattern[start + 1 : at - 1] or "'"))
-            continue
-        while at < len(pattern) and pattern[at] == letter:
-            at += 1
-        tokens.append((letter.isalpha(), pattern[start:at]))
-    return tokens
-
-
-def checked_pattern(arg: Expression, name: str, fields: tuple[str, ...]) -> Literal:
-    """A constant date pattern made of known fields."""
-    hint = f"fields: {' '.join(fields)}"
-    if not isinstance(arg, Literal) or not isinstance(arg.value, str):
-        raise TypeMismatch(f"the pattern of {name} must be a constant string", hint=hint)
-    tokens = pattern_tokens(arg.value)
-    if tokens is None:
-        raise TypeMismatch(f"the pattern '{arg.value}' of {name} has an open quote", hint=hint)
-    unknown = [text for is_field, text in tokens if is_field and text not in fields]
-    if unknown:
-        meant = as_spark_pattern(arg.value)
-        hint = hint if meant is None else f"write '{meant}'"
-        raise TypeMismatch(f"the pattern of {name} cannot have '{unknown[0]}'", hint=hint)
-    return Literal(arg.value, STRING)

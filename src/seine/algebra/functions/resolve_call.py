@@ -18,6 +18,7 @@ from seine.algebra.functions import (
 from seine.algebra.functions.arithmetic import resolve_arithmetic, resolve_negation
 from seine.algebra.functions.casting import implied_cast, literal, resolve_cast
 from seine.algebra.functions.function_hints import unknown_function
+from seine.algebra.functions.mismatch import TypeMismatch
 from seine.algebra.functions.signatures import SIGNATURES, check_arity
 from seine.algebra.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, Kind, Type
 
@@ -74,6 +75,8 @@ ALIASES = {
     "make_valid_utf8": "validate_utf8",
     "try_validate_utf8": "validate_utf8",
     "make_timestamp_ltz": "make_timestamp",
+    "make_timestamp_ntz": "make_timestamp",
+    "try_make_timestamp_ntz": "make_timestamp",
     "try_make_timestamp_ltz": "make_timestamp",
     "to_timestamp_ltz": "to_timestamp",
     "xpath_number": "xpath_double",
@@ -154,10 +157,45 @@ def _resolve_nanvl(args: Sequence[Expression]) -> Expression:
     return logic_types.resolve_case([resolve_call("isnan", [value]), resolve_cast(right, DOUBLE), value])
 
 
-def _resolve_regex(name: str, args: Sequence[Expression]) -> Expression:
+def _resolve_regex(name: str, args: Sequence[Expression]) -> Call:
     call = SIGNATURES[name].bind(name, args)
     logic_types.check_regex(call.args[1])
     return call
+
+
+def _resolve_regexp_replace(args: Sequence[Expression]) -> Expression:
+    """REGEXP_REPLACE(text, pattern, replacement [, position]): in what begins at a constant position."""
+    call = _resolve_regex("regexp_replace", args[:3])
+    if len(args) == 3:
+        return call
+    start = args[3]
+    if not isinstance(start, Literal) or not isinstance(start.value, int) or start.value < 1:
+        raise TypeMismatch("the position of regexp_replace is a constant from 1 on")
+    text = call.args[0]
+    before = resolve_call("substring", [text, literal(1), literal(start.value - 1)])
+    rest = _resolve_regex("regexp_replace", [resolve_call("substring", [text, start]), *args[1:3]])
+    is_long = resolve_call("ge", [resolve_call("length", [text]), start])
+    changed = resolve_call("if", [is_long, resolve_call("concat", [before, rest]), text])
+    return call if start.value == 1 else changed
+
+
+def _resolve_regexp_instr(args: Sequence[Expression]) -> Expression:
+    """REGEXP_INSTR(text, pattern [, group]): Spark reads a group, and gives the place of the match."""
+    call = _resolve_regex("regexp_instr", args[:2])
+    if len(args) == 2:
+        return call
+    group = implied_cast(args[2], INT, "argument 3 of regexp_instr")
+    return resolve_call("if", [resolve_call("is_null", [group]), Literal(None, INT), call])
+
+
+def _resolve_mask(args: Sequence[Expression]) -> Expression:
+    """MASK(text [, upper, lower, digit, other]): each is one sign, or NULL."""
+    for arg in args[1:]:
+        if isinstance(arg, Literal) and isinstance(arg.value, str) and len(arg.value) != 1:
+            raise TypeMismatch(
+                f"mask takes single signs, not '{arg.value}'", hint="e.g. mask(text, 'X', 'x', '0')"
+            )
+    return SIGNATURES["mask"].bind("mask", args)
 
 
 def _resolve_elt(args: Sequence[Expression]) -> Expression:
@@ -243,10 +281,10 @@ _RESOLVERS: dict[str, tuple[int, int | None, Resolver]] = {
     "like": (2, 3, lambda args: logic_types.resolve_like("like", args)),
     "ilike": (2, 3, _resolve_ilike),
     "rlike": (2, 2, lambda args: logic_types.resolve_like("rlike", args)),
-    "regexp_replace": (3, 3, lambda args: _resolve_regex("regexp_replace", args)),
+    "regexp_replace": (3, 4, _resolve_regexp_replace),
     "regexp_count": (2, 2, lambda args: _resolve_regex("regexp_count", args)),
     "regexp_extract": (2, 3, lambda args: _resolve_regex("regexp_extract", args)),
-    "regexp_instr": (2, 2, lambda args: _resolve_regex("regexp_instr", args)),
+    "regexp_instr": (2, 3, _resolve_regexp_instr),
     "regexp_substr": (2, 2, lambda args: _resolve_regex("regexp_substr", args)),
     "case": (2, None, logic_types.resolve_case),
     "if": (3, 3, _resolve_if),
@@ -259,6 +297,7 @@ _RESOLVERS: dict[str, tuple[int, int | None, Resolver]] = {
     "locate": (2, 3, _resolve_locate),
     "split_item": (3, 3, _resolve_split_item),
     "elt": (2, None, _resolve_elt),
+    "mask": (1, 5, _resolve_mask),
     "overlay": (3, 4, _resolve_overlay),
     "hex": (1, 1, number_types.resolve_hex),
     **{name: _bitwise(name) for name in number_types.BITWISE},

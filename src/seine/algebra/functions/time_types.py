@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 
 from seine.algebra.expressions import Call, Expression, Literal
 from seine.algebra.functions.arithmetic import resolve_arithmetic
-from seine.algebra.functions.casting import implied_cast, literal
+from seine.algebra.functions.casting import implied_cast, literal, resolve_cast
 from seine.algebra.functions.mismatch import TypeMismatch
 from seine.algebra.functions.polymorphic import constant_word
 from seine.algebra.functions.signatures import SIGNATURES
 from seine.algebra.functions.widening import decimal
-from seine.algebra.types import BIGINT, DAY_TIME, INT, STRING, TIMESTAMP, YEAR_MONTH
+from seine.algebra.types import BIGINT, DAY_TIME, DOUBLE, INT, STRING, TIMESTAMP, YEAR_MONTH, Kind
 
 Resolver = Callable[[Sequence[Expression]], Expression]
 _MICROS = {
@@ -94,6 +94,21 @@ def _resolve_make_timestamp(args: Sequence[Expression]) -> Expression:
     return SIGNATURES["make_timestamp"].bind("make_timestamp", args)
 
 
+def _resolve_seconds(args: Sequence[Expression]) -> Expression:
+    """TIMESTAMP_SECONDS(n), also of seconds with a fraction, to the microsecond."""
+    if args[0].type == DOUBLE or args[0].type.kind is Kind.DECIMAL:
+        return resolve_cast(args[0], TIMESTAMP)
+    return SIGNATURES["timestamp_seconds"].bind("timestamp_seconds", args)
+
+
+def _resolve_convert_timezone(args: Sequence[Expression]) -> Expression:
+    """CONVERT_TIMEZONE([from zone,] to zone, timestamp): what clocks show when those of another do so."""
+    *source, target, time = args
+    if source:
+        time = SIGNATURES["to_utc_timestamp"].bind("to_utc_timestamp", [time, source[0]])
+    return SIGNATURES["from_utc_timestamp"].bind("from_utc_timestamp", [time, target])
+
+
 RESOLVERS: dict[str, tuple[int, int | None, Resolver]] = {
     "timestampadd": (3, 3, _resolve_add),
     "timestampdiff": (3, 3, _resolve_difference),
@@ -101,5 +116,7 @@ RESOLVERS: dict[str, tuple[int, int | None, Resolver]] = {
     "datediff": (2, 3, _with_unit(_resolve_difference, "datediff")),
     "make_dt_interval": (0, 4, _resolve_day_time),
     "make_ym_interval": (0, 2, _resolve_year_month),
+    "timestamp_seconds": (1, 1, _resolve_seconds),
+    "convert_timezone": (2, 3, _resolve_convert_timezone),
     "make_timestamp": (6, 7, _resolve_make_timestamp),
 }

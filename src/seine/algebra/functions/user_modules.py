@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib.util import module_from_spec, spec_from_file_location
 from types import ModuleType
@@ -46,7 +47,9 @@ def register_module(path: str) -> UserModule:
         with open(path, encoding="utf-8") as file:
             text = file.read()
         module = _run(path, text)
-    except Exception as error:  # a user's code may raise anything
+    except SeineError as error:
+        raise SeineError(f"cannot load '{path}': {error.message}", hint=error.hint) from error
+    except (Exception, SystemExit) as error:  # a user's code may raise anything
         reason = error.strerror if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
         raise SeineError(f"cannot load '{path}': {reason}") from error
     functions = [one for one in vars(module).values() if isinstance(one, UserFunction)]
@@ -60,6 +63,17 @@ def register_module(path: str) -> UserModule:
         aggregates.register(aggregate)
     _LOADED[path] = UserModule(path, text, tuple(one.name for one in [*functions, *folds]))
     return _LOADED[path]
+
+
+def register_modules(paths: Sequence[str]) -> None:
+    """Register several files; refuses a name that two of them have."""
+    owners: dict[str, str] = {}
+    for path in dict.fromkeys(paths):
+        for name in register_module(path).functions:
+            owner = owners.setdefault(name.lower(), path)
+            if owner != path:
+                hint = "give one of them another name"
+                raise SeineError(f"'{owner}' and '{path}' both have a function '{name}'", hint=hint)
 
 
 def _run(path: str, text: str) -> ModuleType:

@@ -1,8 +1,6 @@
-"""Parsing and formatting of timestamps by a pattern such as yyyy-MM-dd HH:mm:ss."""
+"""Formatting of timestamps by a pattern such as yyyy-MM-dd HH:mm:ss. Clocks are UTC."""
 
 from __future__ import annotations
-
-import re
 
 import numpy as np
 import pyarrow as pa
@@ -10,22 +8,10 @@ import pyarrow.compute as pc
 
 from seine.algebra.arrays import AnyArray
 from seine.algebra.expressions import Call
-from seine.algebra.functions.polymorphic import pattern_tokens
-from seine.algebra.types import DATE
-from seine.evaluate.kernels.calendar import MICROS_PER_DAY, days_from_civil
-from seine.evaluate.kernels.datum import build, nulls, valid, values
-from seine.evaluate.kernels.parsing import number, time_of_day
+from seine.algebra.functions.date_fields import pattern_tokens
+from seine.evaluate.kernels.calendar import MICROS_PER_DAY
+from seine.evaluate.kernels.datum import valid, values
 
-_GROUPS = {
-    "yyyy": ("year", 4),
-    "MM": ("month", 2),
-    "dd": ("day", 2),
-    "HH": ("hour", 2),
-    "mm": ("minute", 2),
-    "ss": ("second", 2),
-    "SSS": ("fraction", 3),
-    "SSSSSS": ("fraction", 6),
-}
 DAY_NAMES = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MONTH_NAMES = (
     "January",
@@ -43,34 +29,20 @@ MONTH_NAMES = (
 )
 
 
-def parse(call: Call, array: pa.Array, pattern: str) -> pa.Array:
-    """TO_DATE or TO_TIMESTAMP by a pattern; missing fields default to those of 1970-01-01 00:00:00."""
-    regex = _regex(pattern)
-    if regex is None:
-        return nulls(call.type, len(array))
-    parts = pc.extract_regex(array, regex)
-    days, exists = days_from_civil(
-        number(parts, "year", 1970), number(parts, "month", 1), number(parts, "day", 1)
-    )
-    micros, is_time = time_of_day(parts)
-    data = days if call.type == DATE else days * MICROS_PER_DAY + micros
-    return build(call.type, data, exists & is_time & valid(parts), len(array))
-
-
-def _regex(pattern: str) -> str | None:
-    """The pattern as a regular expression with a group for every field, empty for missing ones."""
-    tokens = pattern_tokens(pattern) or []
-    names = [_GROUPS[text][0] for is_field, text in tokens if is_field]
-    if len(set(names)) < len(names):
-        return None
-    pieces = [
-        f"(?P<{_GROUPS[text][0]}>[0-9]{{{_GROUPS[text][1]}}})" if is_field else re.escape(text)
-        for is_field, text in tokens
-    ]
-    lacking = [
-        f"(?P<{name}>)" for name in dict.fromkeys(name for name, _ in _GROUPS.values()) if name not in names
-    ]
-    return f"^{''.join(pieces)}{''.join(lacking)}$"
+_QUARTER_NAMES = ("1st quarter", "2nd quarter", "3rd quarter", "4th quarter")
+# fields that are the same at every time, or text that may be missing when it is read
+_FIXED = {
+    **dict.fromkeys(("[", "]"), ""),
+    **dict.fromkeys(("G", "GG", "GGG"), "AD"),
+    "GGGG": "Anno Domini",
+    **dict.fromkeys(("z", "zz", "zzz", "VV"), "UTC"),
+    "zzzz": "Coordinated Universal Time",
+    **dict.fromkeys(("Z", "ZZ", "ZZZ", "xx"), "+0000"),
+    **dict.fromkeys(("ZZZZ", "O", "OOOO"), "GMT"),
+    **dict.fromkeys(("X", "XX", "XXX", "ZZZZZ"), "Z"),
+    "x": "+00",
+    "xxx": "+00:00",
+}
 
 
 def format_timestamps(_: Call, array: pa.Array, pattern: str) -> pa.Array:
@@ -78,9 +50,16 @@ def format_timestamps(_: Call, array: pa.Array, pattern: str) -> pa.Array:
     micros = np.where(valid(array), values(array), 0)
     fields = _fields(micros)
     tokens = pattern_tokens(pattern) or []
-    pieces = [_printed(fields, text) if is_field else pa.scalar(text) for is_field, text in tokens]
+    pieces = [
+        _printed(fields, text) if is_field and text not in _FIXED else pa.scalar(_fixed(is_field, text))
+        for is_field, text in tokens
+    ]
     joined = pc.binary_join_element_wise(pa.repeat("", len(array)), *pieces, "")
     return pc.if_else(pc.is_valid(array), joined, pa.scalar(None, pa.string()))
+
+
+def _fixed(is_field: bool, text: str) -> str:
+    return _FIXED[text] if is_field else text
 
 
 def _fields(micros: AnyArray) -> dict[str, AnyArray]:
@@ -92,12 +71,16 @@ def _fields(micros: AnyArray) -> dict[str, AnyArray]:
     return {
         "y": pc.year(dates).to_numpy(),
         "M": pc.month(dates).to_numpy(),
+        "Q": pc.quarter(dates).to_numpy(),
         "d": pc.day(dates).to_numpy(),
+        "F": (pc.day(dates).to_numpy() - 1) % 7 + 1,
         "D": pc.day_of_year(dates).to_numpy(),
         "E": (days + 3) % 7,
         "a": hour // 12,
         "H": hour,
         "h": (hour + 11) % 12 + 1,
+        "K": hour % 12,
+        "k": (hour + 23) % 24 + 1,
         "m": seconds // 60 % 60,
         "s": seconds % 60,
         "S": micros % 1_000_000,
@@ -106,18 +89,25 @@ def _fields(micros: AnyArray) -> dict[str, AnyArray]:
 
 def _printed(fields: dict[str, AnyArray], text: str) -> pa.Array:
     """One field as text, in the width or the wording that its letters specify."""
-    data = fields[text[0]]
-    if text[0] in "EaM" and text not in ("M", "MM"):
-        return pa.array(_words(text)).take(pa.array(data - (text[0] == "M")))
+    letter = {"L": "M", "q": "Q"}.get(text[0], text[0])
+    data = fields[letter]
+    words = _words(letter, len(text))
+    if words:
+        return pa.array(words).take(pa.array(data - (letter in "MQ")))
     if text == "yy":
         data = data % 100
-    if text[0] == "S":
-        data = data // 10 ** (6 - len(text))
+    if letter == "S":
+        data = data // 10 ** (6 - len(text)) if len(text) <= 6 else data * 10 ** (len(text) - 6)
     return pc.utf8_lpad(pa.array(data).cast(pa.string()), len(text), "0")
 
 
-def _words(text: str) -> list[str]:
-    if text == "a":
+def _words(letter: str, length: int) -> list[str]:
+    """The words of a field that is not a number; none otherwise."""
+    if letter == "a":
         return ["AM", "PM"]
-    names = DAY_NAMES if text[0] == "E" else MONTH_NAMES
-    return [name if len(text) == 4 else name[:3] for name in names]
+    if letter == "Q" and length > 2:
+        return [*_QUARTER_NAMES] if length == 4 else ["Q1", "Q2", "Q3", "Q4"]
+    if letter == "E" or (letter == "M" and length > 2):
+        names = DAY_NAMES if letter == "E" else MONTH_NAMES
+        return [name if length == 4 else name[:3] for name in names]
+    return []

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from seine.algebra.arrays import AnyArray
 from seine.algebra.expressions import Call
-from seine.evaluate.kernels import date_patterns, decimals
+from seine.evaluate.kernels import date_parsing, date_patterns, decimals
 from seine.evaluate.kernels.calendar import (
     MICROS_PER_DAY,
     MICROS_PER_SECOND,
@@ -187,7 +187,7 @@ KERNELS: dict[str, Kernel] = {
     "timestamp_micros": _from_seconds(1),
     "date_trunc": _date_trunc_swapped,
     "trunc": with_constants(_trunc, 1),
-    "to_date": with_constants(date_patterns.parse, 1),
-    "to_timestamp": with_constants(date_patterns.parse, 1),
+    "to_date": with_constants(date_parsing.parse, 1),
+    "to_timestamp": with_constants(date_parsing.parse, 1),
     "date_format": with_constants(date_patterns.format_timestamps, 1),
 }

@@ -105,5 +105,7 @@ def nulls(type_: Type, size: int) -> pa.Array:
 
 
 def as_array(datum: Datum, size: int) -> pa.Array:
-    """A datum as an array: a scalar is repeated."""
-    return datum if isinstance(datum, pa.Array) else pa.repeat(datum, size)
+    """A datum as an array: a scalar is repeated, also a list no times, which Arrow would refuse."""
+    if isinstance(datum, pa.Array):
+        return datum
+    return pa.repeat(datum, size) if size else pa.array([], datum.type)

@@ -102,7 +102,7 @@ def _is_not_null(_: Call, args: Sequence[Datum]) -> pa.Array:
 def _in(call: Call, args: Sequence[Datum]) -> pa.Array:
     """x IN (...): true on a match, else NULL if the value or any element of the list is NULL, else false."""
     type_ = call.args[0].type
-    subject, *candidates = args
+    subject, candidates = as_array(args[0], row_count(args)), args[1:]
     constants = all(isinstance(c, pa.Scalar) for c in candidates)
     if not constants or type_ == DOUBLE or type_.kind is Kind.NULL or len(candidates) < 4:
         return reduce(pc.or_kleene, [compare("eq", type_, (subject, c)) for c in candidates])

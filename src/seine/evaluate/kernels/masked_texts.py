@@ -54,8 +54,8 @@ def converted(text: str, source: int, target: int) -> str | None:
         return None
     is_negative = text.startswith("-")
     number = 0
-    for sign in text[is_negative:].upper():
-        digit = _DIGITS.find(sign) if sign.isascii() else -1
+    for sign in text[is_negative:]:
+        digit = _DIGITS.find(sign.upper()) if sign.isascii() else -1
         if not 0 <= digit < source:
             break
         number = number * source + digit

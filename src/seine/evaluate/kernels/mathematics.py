@@ -79,7 +79,7 @@ def _is_nan(call: Call, args: Sequence[Datum]) -> pa.Array:
 
 
 def _whole(call: Call, args: Sequence[Datum]) -> pa.Array:
-    """CEIL and FLOOR; NULL for a double beyond BIGINT."""
+    """CEIL and FLOOR; NULL for a double beyond BIGINT, and 0 for NaN, as in Spark."""
     source = call.args[0].type
     if source.kind is Kind.DECIMAL:
         return _STEP_KERNEL(call, args) if len(args) == 2 else _stepped(call, args[0], 0)
@@ -87,8 +87,8 @@ def _whole(call: Call, args: Sequence[Datum]) -> pa.Array:
     if source != DOUBLE:
         return build(call.type, data, valid(args[0]), row_count(args))
     stepped = np.ceil(data) if call.name == "ceil" else np.floor(data)
-    inside = (stepped >= -(2.0**63)) & (stepped < 2.0**63)
-    whole = np.where(inside, stepped, 0.0).astype(np.int64)
+    inside = ((stepped >= -(2.0**63)) & (stepped < 2.0**63)) | np.isnan(stepped)
+    whole = np.where(inside & ~np.isnan(stepped), stepped, 0.0).astype(np.int64)
     return build(call.type, whole, valid(args[0]) & inside, row_count(args))
 
 

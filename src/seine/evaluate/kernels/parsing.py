@@ -14,6 +14,7 @@ from seine.algebra.types import Kind, Type
 from seine.evaluate.kernels.calendar import MICROS_PER_DAY, days_from_civil
 from seine.evaluate.kernels.datum import build, valid
 from seine.evaluate.kernels.decimals import from_unscaled, rescale
+from seine.evaluate.kernels.zones import to_instants
 
 _TRIMMED_CHARACTERS = "".join(map(chr, range(33))) + "\x7f"
 _INTEGER = r"^[+-]?[0-9]+$"
@@ -35,7 +36,8 @@ _TIME = (
     r"^[ T](?:(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{1,2})"
     r"(?::(?P<second>[0-9]{1,2})(?:\.(?P<fraction>[0-9]*))?)?"
     r" ?(?P<zone>Z|UTC|GMT|UT"
-    r"|(?:(?:UTC|GMT|UT)?(?P<zsign>[+-])(?P<zhour>[0-9]{1,2})(?::?(?P<zminute>[0-9]{2}))?))?)?$"
+    r"|(?:(?:UTC|GMT|UT)?(?P<zsign>[+-])(?P<zhour>[0-9]{1,2})(?::?(?P<zminute>[0-9]{2}))?)"
+    r"|(?P<region>[A-Z][A-Za-z_]+(?:/[A-Za-z_]+){0,2}))?)?$"
 )
 _MAX_DECIMAL_EXPONENT = 1000  # beyond it a decimal is zero or overflows whatever its digits
 
@@ -124,8 +126,20 @@ def _timestamps(text: pa.Array, target: Type) -> pa.Array:
     micros, is_time = time_of_day(times)
     micros = micros - _zone_offset(times)
     has_time = is_time & valid(times)
-    data = days * MICROS_PER_DAY + np.where(bare, 0, micros)
-    return build(target, data, exists & (bare | has_time), len(text))
+    data, in_zone = _of_regions(days * MICROS_PER_DAY + np.where(bare, 0, micros), _group(times, "region"))
+    return build(target, data, exists & in_zone & (bare | has_time), len(text))
+
+
+def _of_regions(shown: IntArray, regions: pa.Array) -> tuple[IntArray, BoolArray]:
+    """The instants of times with the name of a zone behind them; and where there is such a zone."""
+    known = np.ones(len(shown), bool)
+    for region in pc.unique(regions.drop_null()).to_pylist():
+        if region:
+            rows = pc.equal(regions, region).fill_null(False).to_numpy(zero_copy_only=False)
+            instants = to_instants(shown[rows], region)
+            known[rows] = instants is not None
+            shown[rows] = 0 if instants is None else instants
+    return shown, known
 
 
 def _group(parts: pa.StructArray, name: str) -> pa.Array:

@@ -5,6 +5,7 @@ format_string('%05d|%-6s|%,.2f', 42, 'ab', 1234.5D)   00042|ab    |1,234.50
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
@@ -65,7 +66,9 @@ def _integer(directive: Directive, value: int, bits: int) -> str:
 def _fraction(directive: Directive, value: float) -> str:
     """%f and %e: halves of the shortest digits are rounded away from zero."""
     if str(value).lower() in _NOT_FINITE:
-        plain = Directive(directive.argument, directive.flags.replace("0", ""), directive.width, None, "s")
+        dropped = "0+ " if math.isnan(value) else "0"
+        flags = directive.flags.translate(str.maketrans("", "", dropped))
+        plain = Directive(directive.argument, flags, directive.width, None, "s")
         text = _NOT_FINITE[str(value).lower()]
         text = text.upper() if directive.conversion == "E" else text
         return _signed(plain, text.lstrip("-"), text.startswith("-"))

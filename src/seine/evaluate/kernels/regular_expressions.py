@@ -11,10 +11,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seine.algebra.expressions import Call
-from seine.algebra.java_patterns import PatternFault, re2_pattern, with_named_groups
+from seine.algebra.java_patterns import (
+    PatternFault,
+    group_names,
+    matches_empty,
+    re2_pattern,
+    with_named_groups,
+)
+from seine.algebra.java_replacements import rewritten
 from seine.algebra.like_scanner import scan_like
 from seine.evaluate.kernels.constants import with_constants
 from seine.evaluate.kernels.datum import Kernel, nulls
+from seine.evaluate.kernels.empty_matches import (
+    counted_matches,
+    replaced_matches,
+    split_at_empty,
+    split_characters,
+)
 
 MAX_RESULT_CHARACTERS = 2**20  # a function that would make a longer text of one value fails: NULL
 _LITERAL = re.compile(r"[\w/,;:&=@ -]+", re.ASCII)  # a pattern that matches itself alone
@@ -81,21 +94,18 @@ def _has_match(array: pa.Array, pattern: str) -> pa.Array:
     return pc.match_substring_regex(array, re2_pattern(pattern, consuming=True))
 
 
-def _counted(array: pa.Array, pattern: str) -> pa.Array:
-    return pc.count_substring_regex(array, re2_pattern(pattern))
-
-
 def _extracted(array: pa.Array, pattern: str, group: int = 1) -> pa.Array:
-    """REGEXP_EXTRACT: a group of the first match, empty without one; NULL without such a group."""
+    """REGEXP_EXTRACT: a group of the first match, empty without one; NULL where it has no such group."""
     regex, groups = with_named_groups(pattern)
     if not 0 <= group <= groups:
-        raise PatternFault(f"no group {group}")
+        return pc.if_else(pc.match_substring_regex(array, regex), pa.scalar(None, pa.string()), "")
     return pc.if_else(pc.is_valid(array), pc.fill_null(_group(array, regex, group), ""), None)
 
 
 def _first_match(array: pa.Array, pattern: str) -> pa.Array:
-    """REGEXP_SUBSTR: the first match, NULL if there is none."""
-    return _group(array, with_named_groups(pattern)[0], 0)
+    """REGEXP_SUBSTR: the first match, NULL if there is none or it is empty."""
+    first = _group(array, with_named_groups(pattern)[0], 0)
+    return pc.if_else(pc.not_equal(first, ""), first, pa.scalar(None, pa.string()))
 
 
 def _group(array: pa.Array, regex: str, group: int) -> pa.Array:
@@ -115,10 +125,11 @@ def split_texts(array: pa.Array, pattern: str, most: int | None) -> pa.Array:
     """The parts of each text between matches, of the first `most` of them; plain text needs no RE2."""
     if _LITERAL.fullmatch(pattern):
         return pc.split_pattern(array, pattern, max_splits=most)
-    regex = re2_pattern(pattern)
-    if pc.match_substring_regex(pa.array([""]), regex)[0].as_py():
-        raise PatternFault("it matches the empty text")
-    return pc.split_pattern_regex(array, regex, max_splits=most)
+    if not pattern:
+        return split_characters(array, most)
+    if matches_empty(pattern):
+        return split_at_empty(array, pattern, most)
+    return pc.split_pattern_regex(array, re2_pattern(pattern), max_splits=most)
 
 
 def _split_item(array: pa.Array, pattern: str, position: int) -> pa.Array:
@@ -133,10 +144,14 @@ def _split_item(array: pa.Array, pattern: str, position: int) -> pa.Array:
 
 
 def _replaced(array: pa.Array, pattern: str, replacement: str) -> pa.Array:
-    """REGEXP_REPLACE with Java's replacement syntax: $1 is a group, a backslash quotes a character."""
-    regex = re2_pattern(pattern)
-    bounded = _bounded_replacement_input(array, regex, replacement)
-    return pc.replace_substring_regex(bounded, regex, _rewritten(replacement))
+    """REGEXP_REPLACE with Java's replacement syntax; NULL where a match is replaced by what is none."""
+    regex, groups = with_named_groups(pattern)
+    try:
+        rewrite, of_empty = rewritten(replacement, groups, group_names(pattern))
+    except PatternFault:
+        return pc.if_else(pc.match_substring_regex(array, regex), pa.scalar(None, pa.string()), array)
+    bounded = _bounded_replacement_input(array, re2_pattern(pattern), replacement)
+    return replaced_matches(bounded, pattern, rewrite, of_empty)
 
 
 def _bounded_replacement_input(array: pa.Array, regex: str, replacement: str) -> pa.Array:
@@ -144,7 +159,7 @@ def _bounded_replacement_input(array: pa.Array, regex: str, replacement: str) ->
 
     A group is at most as long as its match, so all copies of one reference are at most as long as the text.
     """
-    references = len(re.findall(r"\$\d", replacement))
+    references = len(re.findall(r"\$[\d{]", replacement))
     copied = pc.multiply(pc.cast(pc.utf8_length(array), pa.int64()), max(1, references))
     matches = pc.cast(pc.count_substring_regex(array, regex), pa.int64())
     return within_result_limit(array, pc.add(copied, pc.multiply(matches, len(replacement) - 2 * references)))
@@ -157,27 +172,10 @@ def within_result_limit(array: pa.Array, most: pa.Array) -> pa.Array:
     return pc.if_else(fits, array, pa.scalar(None, pa.string()))
 
 
-def _rewritten(replacement: str) -> str:
-    r"""A replacement text of Java as one of RE2.
-
-    >>> _rewritten(r"<$1\$>")
-    '<\\1$>'
-    """
-    pieces = re.findall(r"\$\d|\\.|[^\\]|\\$", replacement, re.DOTALL)
-    return "".join(_rewritten_piece(piece) for piece in pieces)
-
-
-def _rewritten_piece(piece: str) -> str:
-    if len(piece) == 2 and piece[0] == "$":
-        return rf"\{piece[1]}"
-    literal = piece[1:] if len(piece) == 2 else piece
-    return r"\\" if literal == "\\" else literal
-
-
 KERNELS: dict[str, Kernel] = {
     "like": with_constants(_like, 1),
     "rlike": of_pattern(_has_match),
-    "regexp_count": of_pattern(_counted),
+    "regexp_count": of_pattern(counted_matches),
     "regexp_extract": of_pattern(_extracted),
     "regexp_instr": of_pattern(_position),
     "regexp_replace": of_pattern(_replaced),

@@ -15,6 +15,7 @@ from seine.evaluate.kernels.datum import Datum, Kernel
 from seine.evaluate.kernels.strings import map_distinct
 
 _UNSIGNED = 2**64  # CONV counts in so many numbers
+_LINE_SIGNS = 76  # of a line that BASE64 writes
 _SOUNDS = dict(zip("BFPVCGJKQSXZDTLMNR", "111122222222334556", strict=True))
 
 
@@ -29,8 +30,14 @@ def _bin(_: Call, args: Sequence[Datum]) -> pa.Array:
     return map_distinct(lambda number: f"{number % _UNSIGNED:b}", args[0], pa.string())
 
 
-def _base64(_: Call, args: Sequence[Datum]) -> pa.Array:
-    return map_distinct(lambda text: base64.b64encode(text.encode()).decode(), args[0], pa.string())
+def _base64(text: str) -> str:
+    """BASE64, in lines of 76 signs as Spark writes them.
+
+    >>> _base64("Spark SQL"), _base64("x" * 60)[-6:]
+    ('U3BhcmsgU1FM', '\\r\\neHh4')
+    """
+    code = base64.b64encode(text.encode()).decode()
+    return "\r\n".join(code[at : at + _LINE_SIGNS] for at in range(0, len(code), _LINE_SIGNS))
 
 
 def _soundex(text: str) -> str:
@@ -71,7 +78,7 @@ def _luhn_check(text: str) -> bool:
 KERNELS: dict[str, Kernel] = {
     "hex": _hex,
     "bin": _bin,
-    "base64": _base64,
+    "base64": lambda _, args: map_distinct(_base64, args[0], pa.string()),
     "soundex": lambda _, args: map_distinct(_soundex, args[0], pa.string()),
     "find_in_set": with_constants(_find_in_set, 1),
     "luhn_check": lambda _, args: map_distinct(_luhn_check, args[0], pa.bool_()),

@@ -96,12 +96,12 @@ def _of_pairs(
 
 
 def _levenshtein(call: Call, args: Sequence[Datum]) -> pa.Array:
-    """LEVENSHTEIN(a, b [, most]): -1 where the distance is greater than `most`."""
-    distances = _of_pairs(edit_distance, args[:2], pa.int32())
+    """LEVENSHTEIN(a, b [, most]): -1 where the distance is greater than `most`, of which NULL is 0."""
     if len(args) == 2:
-        return distances
-    most = as_array(args[2], len(distances))
-    near = pc.less_equal(distances, most)
+        return _of_pairs(edit_distance, args, pa.int32())
+    left, right, most = (as_array(arg, row_count(args)) for arg in args)
+    distances = _of_pairs(edit_distance, [left, right], pa.int32())
+    near = pc.less_equal(distances, pc.fill_null(most, 0))
     return pc.if_else(near, distances, pa.scalar(-1, pa.int32()))
 
 

@@ -33,7 +33,7 @@ def _applied(function: UserFunction, arrays: list[pa.Array], type_: pa.DataType)
         return pa.nulls(0, type_)
     try:
         return _checked(function(*arrays), rows, type_)
-    except Exception:  # a user's code may raise anything
+    except (Exception, SystemExit):  # a user's code may raise anything
         if rows == 1:
             return pa.nulls(1, type_)
     half = rows // 2

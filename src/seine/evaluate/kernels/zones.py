@@ -6,6 +6,7 @@ A TIMESTAMP is an instant; from_utc_timestamp moves it by the offset that a zone
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -31,6 +32,20 @@ _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _LATE = 2_114_380_800_000_000  # 2037-01-01: tables of changes end in this year
 _RANGE = (-719_000 * MICROS_PER_DAY, 2_932_800 * MICROS_PER_DAY)  # the years 2 to 9999
 
+_OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])([0-9]{1,2})(?::([0-9]{1,2}))?")
+_MOST_MINUTES = 18 * 60
+# names of three letters that Java knows
+_SHORT_NAMES = {
+    **{"ACT": "Australia/Darwin", "AET": "Australia/Sydney", "AGT": "America/Argentina/Buenos_Aires"},
+    **{"ART": "Africa/Cairo", "AST": "America/Anchorage", "BET": "America/Sao_Paulo", "BST": "Asia/Dhaka"},
+    **{"CAT": "Africa/Harare", "CNT": "America/St_Johns", "CST": "America/Chicago", "CTT": "Asia/Shanghai"},
+    **{"EAT": "Africa/Addis_Ababa", "ECT": "Europe/Paris", "IET": "America/Indiana/Indianapolis"},
+    **{"IST": "Asia/Kolkata", "JST": "Asia/Tokyo", "MIT": "Pacific/Apia", "NET": "Asia/Yerevan"},
+    **{"NST": "Pacific/Auckland", "PLT": "Asia/Karachi", "PNT": "America/Phoenix"},
+    **{"PRT": "America/Puerto_Rico"},
+    **{"PST": "America/Los_Angeles", "SST": "Pacific/Guadalcanal", "VST": "Asia/Ho_Chi_Minh"},
+}
+
 
 @lru_cache(maxsize=1024)
 def _is_zone(zone: str) -> bool:
@@ -42,38 +57,58 @@ def _is_zone(zone: str) -> bool:
 
 
 def _offset_minutes(zone: str) -> int | None:
-    """The minutes of a zone such as +02:30; None if it is not of this form."""
-    sign, hours, colon, minutes = zone[:1], zone[1:3], zone[3:4], zone[4:]
-    if sign not in ("+", "-") or colon != ":" or not (hours + minutes).isdigit() or len(zone) != 6:
+    """The minutes of an offset, which may stand behind UTC: +2, -08, +02:30, UTC+1, Z; None if it is none.
+
+    >>> _offset_minutes("-08"), _offset_minutes("GMT+3"), _offset_minutes("+25:00"), _offset_minutes("PST")
+    (-480, 180, None, None)
+    """
+    if zone == "Z":
+        return 0
+    match = _OFFSET.fullmatch(zone)
+    if match is None:
         return None
-    return (int(hours) * 60 + int(minutes)) * (-1 if sign == "-" else 1)
+    minutes = int(match[2]) * 60 + int(match[3] or 0)
+    if minutes > _MOST_MINUTES or int(match[3] or 0) > 59:
+        return None
+    return -minutes if match[1] == "-" else minutes
 
 
 def _from_utc(call: Call, array: pa.Array, zone: str) -> pa.Array:
     minutes = _offset_minutes(zone)
     if minutes is not None:
         return build(call.type, values(array) + minutes * _MICROS_PER_MINUTE, valid(array), len(array))
-    if not _is_zone(zone):
+    region = _SHORT_NAMES.get(zone, zone)
+    if not _is_zone(region):
         return nulls(call.type, len(array))
     data = values(array)
-    return build(call.type, data + _offsets(data, zone), valid(array), len(array))
+    return build(call.type, data + _offsets(data, region), valid(array), len(array))
 
 
 def _to_utc(call: Call, array: pa.Array, zone: str) -> pa.Array:
-    """The instant at which a zone's clocks show this time; of two the earlier, in a gap by the old offset."""
+    instants = to_instants(values(array), zone)
+    if instants is None:
+        return nulls(call.type, len(array))
+    return build(call.type, instants, valid(array), len(array))
+
+
+def to_instants(shown: AnyArray, zone: str) -> AnyArray | None:
+    """The instants at which a zone's clocks show times; of two the earlier, in a gap by the old offset.
+
+    None if there is no such zone.
+    """
     minutes = _offset_minutes(zone)
     if minutes is not None:
-        return build(call.type, values(array) - minutes * _MICROS_PER_MINUTE, valid(array), len(array))
-    if not _is_zone(zone):
-        return nulls(call.type, len(array))
-    shown = values(array)
-    earlier = _offsets(shown - MICROS_PER_DAY, zone)
-    later = _offsets(shown + MICROS_PER_DAY, zone)
+        return shown - minutes * _MICROS_PER_MINUTE
+    region = _SHORT_NAMES.get(zone, zone)
+    if not _is_zone(region):
+        return None
+    earlier = _offsets(shown - MICROS_PER_DAY, region)
+    later = _offsets(shown + MICROS_PER_DAY, region)
     first, second = shown - earlier, shown - later
-    fits = _offsets(first, zone) == earlier
-    second_fits = _offsets(second, zone) == later
-    chosen = np.where(fits, first, np.where(second_fits, second, first))
-    return build(call.type, chosen, valid(array), len(array))
+    fits = _offsets(first, region) == earlier
+    second_fits = _offsets(second, region) == later
+    chosen: AnyArray = np.where(fits, first, np.where(second_fits, second, first))
+    return chosen
 
 
 def _offsets(instants: AnyArray, zone: str) -> AnyArray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from seine.algebra.other_types import holder_hint
 from seine.algebra.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, XML, Field, Kind, Type
 from seine.frontends.text.cursor import Cursor, Name
 from seine.frontends.text.lexer import TokenKind
@@ -56,6 +57,9 @@ def read_type(cursor: Cursor) -> Type:
     token = cursor.token
     word = token.text.upper() if token.kind is TokenKind.WORD else ""
     if word not in TYPES and word not in _DECIMALS:
+        hint = holder_hint(word)
+        if hint is not None:
+            raise cursor.error(f"there is no type {word}", hint)
         raise cursor.unexpected("a type", [*TYPES, "DECIMAL"])
     cursor.advance()
     if word in _DECIMALS:

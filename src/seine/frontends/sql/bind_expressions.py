@@ -18,7 +18,6 @@ from seine.algebra.functions import (
     resolve_cast,
 )
 from seine.algebra.functions.aggregate_calls import COMPOSED, ORDERED
-from seine.algebra.functions.left_out import left_out
 from seine.algebra.functions.window_functions import WINDOW_FUNCTIONS
 from seine.algebra.plan import AggregateCall
 from seine.algebra.types import BOOLEAN, NULL, TEXTS
@@ -33,6 +32,7 @@ from seine.frontends.sql.over_calls import OverCalls
 from seine.frontends.sql.quantified_comparisons import refuse_other_order
 from seine.frontends.sql.scope import FromBlock, key_of, resolve_column
 from seine.frontends.sql.type_names import cast_type
+from seine.frontends.sql.unbound_nodes import unbound_refusal
 from seine.frontends.sql.window_pairs import PARTS, is_pair, part_of
 from seine.frontends.text.lexer import string_value
 
@@ -78,7 +78,7 @@ class ExpressionBinder:
         """The typed expression of a syntax node; every error carries its position."""
         handler = _HANDLERS.get(type(node))
         if handler is None:
-            raise self.context.error(node, *_refusal(node))
+            raise self.context.error(node, *unbound_refusal(node))
         try:
             return handler(self, node)
         except TypeMismatch as refusal:
@@ -252,29 +252,11 @@ def _field(binder: ExpressionBinder, node: exp.Expr) -> Expression:
     return part or json_field(node, binder.bind, binder.context)
 
 
-def _refusal(node: exp.Expr) -> tuple[str, str]:
-    """The message and hint for a node that cannot be bound."""
-    if isinstance(node, exp.Query | exp.Exists):
-        hint = "EXISTS and IN stand in WHERE, joined by AND; with OR, in a sub-query in FROM beneath groups"
-        return "a sub-query is not supported here", hint
-    if isinstance(node, exp.Star):
-        return "* stands for columns only in a SELECT list and in COUNT(*)", "name the columns"
-    group = left_out(node.key)
-    if group is not None:
-        return f"{node.key} is refused: {group.reason}", group.hint
-    if isinstance(node, exp.Func):
-        return f"{node.key} is not supported", "results depend on event times alone, and types are scalar"
-    if isinstance(node, exp.Any | exp.All):
-        hint = "x > ALL (SELECT y ...), of one column; of values x IN (1, 2), a LIKE '%x' OR a LIKE '%y'"
-        return f"{node.key.upper()} of a sub-query or of values is not supported here", hint
-    return f"this expression ({node.key}) is not supported", "docs/language.md#select lists what is"
-
-
 def _sub_query(binder: ExpressionBinder, node: exp.Expr) -> Expression:
     """A sub-query that is a value, which has been joined."""
     value = binder.context.values.get(id(node))
     if value is None:
-        raise binder.context.error(node, *_refusal(node))
+        raise binder.context.error(node, *unbound_refusal(node))
     return value
 
 

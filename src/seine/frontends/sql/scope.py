@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from seine.algebra.expressions import Column, Expression, shift_columns
+from seine.algebra.functions.function_hints import clock_refusal, is_clock
 from seine.algebra.plan import Lookup, Plan, Scan
 from seine.frontends.sql.context import Context
 from seine.frontends.text.names import fold, suggest
@@ -157,10 +158,18 @@ def resolve_column(node: exp.Column, block: FromBlock, context: Context) -> Expr
         item = visible_item(table, block, context)
         matches, where = _by_name(item.columns, name, is_exact(node.this, context)), f"of {table.name}"
     if not matches:
+        _refuse_clock(node, context)
         raise context.error(node.this, f"no column {node.name} {where}", _column_hint(node, block))
     if len(matches) > 1:
         raise context.error(node, f"column {node.name} is ambiguous", _ambiguity_hint(name, block))
     return matches[0].value
+
+
+def _refuse_clock(node: exp.Column, context: Context) -> None:
+    """Refuse what is no column, but a word for the time of day."""
+    if node.args.get("table") is None and not node.this.args.get("quoted") and is_clock(node.name):
+        refusal = clock_refusal(node.name.lower())
+        raise context.error(node, refusal.message, refusal.hint)
 
 
 def _has(node: exp.Column, block: FromBlock, context: Context) -> bool:

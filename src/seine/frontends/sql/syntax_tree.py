@@ -7,6 +7,7 @@ import re
 from sqlglot import Token, TokenType, exp
 from sqlglot.errors import ParseError, TokenError
 
+from seine.algebra.other_types import CAST_TYPES
 from seine.frontends.sql.dialect import SeineSql
 from seine.frontends.sql.plain_spellings import plain_spellings
 from seine.frontends.sql.window_syntax import plain_tokens
@@ -29,6 +30,17 @@ _OTHER_CLAUSES = (
         re.compile(r"!?~\*?(?=\s*')"),
         "~ is no comparison of texts",
         "text RLIKE 'pattern', NOT text RLIKE 'pattern'; with (?i) in front of the pattern in any case",
+    ),
+    (
+        re.compile(r"\bPLACING\b", re.IGNORECASE),
+        "OVERLAY takes its arguments with commas",
+        "overlay(text, piece, position), overlay(text, piece, position, length)",
+    ),
+    (re.compile(r">>>"), "there is no operator >>>", "shiftrightunsigned(x, n)"),
+    (
+        re.compile(r"\bTIME\s+ZONE\b", re.IGNORECASE),
+        "a time with a zone is written otherwise",
+        "from_utc_timestamp(ts, 'Europe/Berlin'), or CAST(text AS TIMESTAMP)",
     ),
 )
 _NO_OPERAND = {
@@ -112,4 +124,5 @@ def _syntax_error(error: ParseError, source: ScriptText, start: int, end: int) -
     for pattern, refusal, hint in _OTHER_CLAUSES:
         if (clause := pattern.search(source.text, start, end)) is not None:
             return source.error(clause.start(), refusal, hint)
-    return source.error(min(start + offset, end), f"syntax error: {message}")
+    types = f"types: {CAST_TYPES}" if description.startswith("Expected TYPE") else None
+    return source.error(min(start + offset, end), f"syntax error: {message}", types)

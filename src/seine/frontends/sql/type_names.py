@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from seine.algebra.other_types import CAST_TYPES, holder_hint
 from seine.algebra.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, Kind, Type
 from seine.frontends.sql.context import Context
 
@@ -27,8 +28,7 @@ def cast_type(node: exp.DataType, context: Context, at: exp.Expr) -> Type:
     if name == "DECIMAL":
         return _decimal(node, context, at)
     if name not in _TYPES:
-        known = "BOOLEAN, INT, BIGINT, DOUBLE, DECIMAL(p,s), STRING, DATE, TIMESTAMP"
-        raise context.error(at, f"cannot cast to {name}", f"types: {known}")
+        raise context.error(at, f"cannot cast to {name}", holder_hint(name) or f"types: {CAST_TYPES}")
     if _TYPES[name] == TIMESTAMP and any(part.name not in "0123456" for part in node.expressions):
         raise context.error(at, "a TIMESTAMP has 0 to 6 digits after the second", "write TIMESTAMP")
     return _TYPES[name]

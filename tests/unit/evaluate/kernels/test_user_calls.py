@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -12,7 +13,7 @@ import pytest
 from seine.algebra import user_functions
 from seine.algebra.expressions import Column
 from seine.algebra.functions import TypeMismatch, literal, resolve_call
-from seine.algebra.functions.user_modules import register_function
+from seine.algebra.functions.user_modules import register_function, register_module, register_modules
 from seine.algebra.types import BIGINT, STRING
 from seine.algebra.user_functions import function
 from seine.errors import SeineError
@@ -74,6 +75,58 @@ def test_refused() -> None:
     with pytest.raises(TypeMismatch, match="argument 1 of picky"):
         resolve_call("picky", [literal(True), literal(1)])
     with pytest.raises(SeineError, match="already"):
-        register_function(function(arguments=("STRING",), result="STRING", name="upper")(picky.call))
+        register_function(function(arguments=("STRING",), result="STRING", name="upper")(lambda text: text))
     with pytest.raises(SeineError, match="no type"):
         function(arguments=("THING",), result="STRING")(picky.call)
+
+
+def test_what_ends_a_program_ends_no_query() -> None:
+    @function(arguments=("BIGINT",), result="BIGINT")
+    def leaving(a: pa.Array) -> Any:
+        raise SystemExit(1)
+
+    register_function(leaving)
+    try:
+        call = resolve_call("leaving", [Column(0, BIGINT)])
+        assert evaluate(call, [pa.array([1, 2])], 2).to_pylist() == [None, None]
+    finally:
+        user_functions.unregister("leaving")
+
+
+def test_a_declaration_without_types_or_parameters_is_refused() -> None:
+    for declare in (
+        lambda: function(len),
+        lambda: function(arguments=("STRING",)),
+        lambda: function(arguments="STRING", result="STRING"),
+        lambda: function(arguments=("STRING", "STRING"), result="STRING")(lambda text: text),
+    ):
+        with pytest.raises(SeineError) as refused:
+            declare()
+        assert refused.value.hint
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "hint"),
+    [
+        ("raise SystemExit(0)", "SystemExit", None),
+        ("import seine\n@seine.function\ndef f(a): ...", "says the types", "arguments=('STRING',)"),
+        ("import seine\nf = seine.function(arguments=('STRNG',), result='INT')(len)", "no type", "types are"),
+    ],
+)
+def test_a_file_that_cannot_be_loaded(tmp_path: Path, text: str, message: str, hint: str | None) -> None:
+    (tmp_path / "mine.py").write_text(text)
+    with pytest.raises(SeineError, match=message) as refused:
+        register_module(str(tmp_path / "mine.py"))
+    assert (refused.value.hint is None) if hint is None else (hint in (refused.value.hint or ""))
+
+
+def test_two_files_have_no_function_of_one_name(tmp_path: Path) -> None:
+    text = "import seine\n@seine.function(arguments=('STRING',), result='STRING')\ndef twin(a): return a\n"
+    for name in ("one.py", "two.py"):
+        (tmp_path / name).write_text(text)
+    try:
+        register_modules([str(tmp_path / "one.py"), str(tmp_path / "one.py")])
+        with pytest.raises(SeineError, match="both have a function 'twin'"):
+            register_modules([str(tmp_path / "one.py"), str(tmp_path / "two.py")])
+    finally:
+        user_functions.unregister("twin")
