@@ -38,6 +38,10 @@ from seine.frontends.text.lexer import string_value
 
 _WITH_UNIT = ("timestampadd", "timestampdiff", "dateadd", "date_add", "datediff", "date_diff")
 _BARE_FUNCTIONS = ("current_date", "current_timestamp", "localtimestamp")
+_OF_GROUPS = (
+    "group in a sub-query in FROM, and ask in WHERE around it: "
+    "FROM (SELECT k, MAX(x) AS m ... GROUP BY k) WHERE m IN (SELECT ...)"
+)
 
 
 @dataclass
@@ -78,7 +82,7 @@ class ExpressionBinder:
         """The typed expression of a syntax node; every error carries its position."""
         handler = _HANDLERS.get(type(node))
         if handler is None:
-            raise self.context.error(node, *_refusal(node))
+            raise self.context.error(node, *_refusal(node, self.clause))
         try:
             return handler(self, node)
         except TypeMismatch as refusal:
@@ -252,11 +256,11 @@ def _field(binder: ExpressionBinder, node: exp.Expr) -> Expression:
     return part or json_field(node, binder.bind, binder.context)
 
 
-def _refusal(node: exp.Expr) -> tuple[str, str]:
+def _refusal(node: exp.Expr, clause: str) -> tuple[str, str]:
     """The message and hint for a node that cannot be bound."""
     if isinstance(node, exp.Query | exp.Exists):
         hint = "EXISTS and IN stand in WHERE, joined by AND; with OR, in a sub-query in FROM beneath groups"
-        return "a sub-query is not supported here", hint
+        return "a sub-query is not supported here", _OF_GROUPS if clause == "HAVING" else hint
     if isinstance(node, exp.Star):
         return "* stands for columns only in a SELECT list and in COUNT(*)", "name the columns"
     group = left_out(node.key)
@@ -274,7 +278,7 @@ def _sub_query(binder: ExpressionBinder, node: exp.Expr) -> Expression:
     """A sub-query that is a value, which has been joined."""
     value = binder.context.values.get(id(node))
     if value is None:
-        raise binder.context.error(node, *_refusal(node))
+        raise binder.context.error(node, *_refusal(node, binder.clause))
     return value
 
 
@@ -333,7 +337,8 @@ def _in(binder: ExpressionBinder, node: exp.Expr) -> Expression:
     if not node.expressions:
         refused = node.args.get("query") or node
         hint = "an IN with a sub-query stands in WHERE; beneath groups with OR, in a sub-query in FROM"
-        raise binder.context.error(refused, "IN takes a list of values here", hint)
+        message = "IN takes a list of values here"
+        raise binder.context.error(refused, message, _OF_GROUPS if binder.clause == "HAVING" else hint)
     return resolve_call("in", [binder.bind(node.this), *(binder.bind(value) for value in node.expressions)])
 
 
