@@ -56,6 +56,11 @@ class FrameReach:
         """Whether rows go out of reach."""
         return self.rows is not None and self.time is not None
 
+    @property
+    def longest(self) -> int | None:
+        """How long after its time a row is in reach at most; None if rows are, whatever their age."""
+        return None if self.rows != 0 or self.first or self.running else self.time
+
 
 @dataclass(frozen=True)
 class OverFunction:

@@ -369,3 +369,49 @@ def test_streams_of_sub_queries_are_told_apart(sql, aliases):
     assert [*result.purgeable] == aliases
     lasting = [alias for alias in aliases if alias.split(".")[-1] == "u"]
     assert all(alias in result.reason for alias in lasting)
+
+
+LATELY = "OVER (PARTITION BY a ORDER BY ts RANGE BETWEEN 4 PRECEDING AND CURRENT ROW)"
+EARLIER = LATELY.replace("CURRENT ROW", "2 PRECEDING")
+FRAMED = "SELECT a, COUNT(*) OVER (ORDER BY ts ROWS 2 PRECEDING) AS c FROM u"
+
+
+@pytest.mark.parametrize("options", ["", "WITH (emit = 'final')"])
+@pytest.mark.parametrize(
+    ("sql", "safe"),
+    [
+        (f"SELECT a, ts, COUNT(*) {LATELY} AS n FROM u", True),
+        (f"SELECT a FROM (SELECT a, COUNT(*) {LATELY} AS n FROM u) x WHERE n > 2", True),
+        (f"SELECT b, COUNT(*) {LATELY.replace(' a ', ' b ')} AS n FROM u JOIN g ON g.a = u.a", True),
+        (
+            f"SELECT a, MAX(a) {LATELY} AS n, COUNT(*) {EARLIER} AS m FROM u",
+            True,
+        ),
+        (
+            "SELECT a, COUNT(*) OVER (PARTITION BY a ORDER BY tt RANGE BETWEEN INTERVAL '1' MINUTE PRECEDING"
+            " AND CURRENT ROW) AS n FROM t",
+            True,
+        ),
+        (f"SELECT a, COUNT(*) {LATELY} AS n, LAG(a) OVER (PARTITION BY a ORDER BY ts) AS m FROM u", False),
+        ("SELECT a, COUNT(*) OVER (PARTITION BY a ORDER BY ts ROWS 2 PRECEDING) AS n FROM u", False),
+        ("SELECT a, COUNT(*) OVER (PARTITION BY a ORDER BY ts) AS n FROM u", False),
+        (f"SELECT a, COUNT(*) {LATELY.replace('CURRENT ROW', '1 FOLLOWING')} AS n FROM u", False),
+        (f"SELECT a, COUNT(*) {LATELY.replace('BY ts', 'BY a')} AS n FROM u", False),
+        (f"SELECT a, COUNT(*) {LATELY} AS n FROM n", False),
+    ],
+)
+def test_frames_by_time_alone_need_no_bounded_partition(sql, safe, options):
+    result = judged(sql, options)
+    assert result.safe == result.accepted == safe
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        f"SELECT x.c, w.a FROM ({FRAMED}) x JOIN w ON w.a = x.a",
+        f"SELECT a, c FROM ({FRAMED}) x ORDER BY c LIMIT 3",
+        f"SELECT a, RANK() OVER (PARTITION BY a ORDER BY c) AS n FROM ({FRAMED}) x",
+    ],
+)
+def test_the_rows_with_frames_are_not_few_though_frames_keep_few(sql):
+    assert False in judged(sql).purgeable.values()

@@ -32,7 +32,7 @@ from seine.frontends.sql.over_calls import OverCalls
 from seine.frontends.sql.quantified_comparisons import refuse_other_order
 from seine.frontends.sql.scope import FromBlock, key_of, resolve_column
 from seine.frontends.sql.type_names import cast_type
-from seine.frontends.sql.unbound_nodes import unbound_refusal
+from seine.frontends.sql.unbound_nodes import OF_GROUPS, unbound_refusal
 from seine.frontends.sql.window_pairs import PARTS, is_pair, part_of
 from seine.frontends.text.lexer import string_value
 
@@ -78,7 +78,7 @@ class ExpressionBinder:
         """The typed expression of a syntax node; every error carries its position."""
         handler = _HANDLERS.get(type(node))
         if handler is None:
-            raise self.context.error(node, *unbound_refusal(node))
+            raise self.context.error(node, *unbound_refusal(node, self.clause))
         try:
             return handler(self, node)
         except TypeMismatch as refusal:
@@ -256,7 +256,7 @@ def _sub_query(binder: ExpressionBinder, node: exp.Expr) -> Expression:
     """A sub-query that is a value, which has been joined."""
     value = binder.context.values.get(id(node))
     if value is None:
-        raise binder.context.error(node, *unbound_refusal(node))
+        raise binder.context.error(node, *unbound_refusal(node, binder.clause))
     return value
 
 
@@ -315,7 +315,8 @@ def _in(binder: ExpressionBinder, node: exp.Expr) -> Expression:
     if not node.expressions:
         refused = node.args.get("query") or node
         hint = "an IN with a sub-query stands in WHERE; beneath groups with OR, in a sub-query in FROM"
-        raise binder.context.error(refused, "IN takes a list of values here", hint)
+        message = "IN takes a list of values here"
+        raise binder.context.error(refused, message, OF_GROUPS if binder.clause == "HAVING" else hint)
     return resolve_call("in", [binder.bind(node.this), *(binder.bind(value) for value in node.expressions)])
 
 

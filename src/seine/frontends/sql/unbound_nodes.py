@@ -15,13 +15,17 @@ _MEANINGS = {
     "hexstring": ("a text of bytes", "write the text in quotes, or compare hex(text) = '4142'"),
     "array": ("ARRAY[...]", "array('a', 'b')"),
 }
+OF_GROUPS = (
+    "group in a sub-query in FROM, and ask in WHERE around it: "
+    "FROM (SELECT k, MAX(x) AS m ... GROUP BY k) WHERE m IN (SELECT ...)"
+)
 
 
-def unbound_refusal(node: exp.Expr) -> tuple[str, str]:
-    """The message and hint for a node that cannot be bound."""
+def unbound_refusal(node: exp.Expr, clause: str) -> tuple[str, str]:
+    """The message and hint for a node that cannot be bound in a clause."""
     if isinstance(node, exp.Query | exp.Exists):
         hint = "EXISTS and IN stand in WHERE, joined by AND; with OR, in a sub-query in FROM beneath groups"
-        return "a sub-query is not supported here", hint
+        return "a sub-query is not supported here", OF_GROUPS if clause == "HAVING" else hint
     if isinstance(node, exp.Star):
         return "* stands for columns only in a SELECT list and in COUNT(*)", "name the columns"
     group = left_out(node.key)

@@ -59,7 +59,8 @@ def grouped_item(block: Block) -> Plan | None:
     if isinstance(item, SetOperation) and not item.kind.is_set:
         raise SeineError(
             "emit = 'final' of EXISTS, IN, outer joins or ALL of set operators over groups is not available",
-            hint="join groups by their window, write set operators without ALL, or leave out emit = 'final'",
+            hint="write set operators without ALL, which tells equal rows once, join groups by their window, "
+            "which pairs those of one window alone, or leave out emit = 'final'",
         )
     return item if len(block.items) == 1 and isinstance(item, Aggregate | Distinct | SetOperation) else None
 
@@ -114,7 +115,8 @@ def _changing_parts(block: Block, block_of: BlockOf) -> list[list[RisingColumn]]
         if not parts[-1]:
             raise SeineError(
                 f"{_NEVER_FINAL}: the groups, or joined or ranked rows, may change at any time",
-                hint="group or partition by a time, such as ts - ts % 60, of streams without a window",
+                hint="group or partition by a time, such as ts - ts % 60, of streams without a window: there "
+                "is a row for each such time, and tuples count whatever their age",
             )
     return parts
 
@@ -156,7 +158,8 @@ def with_arrival(plan: Aggregate, groupings: Sequence[GroupedBlock]) -> Aggregat
         how = "joined" if len(grouping.block.items) > 1 else "united"
         raise SeineError(
             f"emit = 'final' of {how} streams with windows is not available",
-            hint="use streams without windows, bounded by punctuations or time conditions",
+            hint="use streams without windows, whose tuples count whatever their age, bounded by "
+            "punctuations or time conditions",
         )
     scan = grouping.block.items[0]
     assert isinstance(scan, Scan)
@@ -181,7 +184,8 @@ def refuse_expiring(plan: Plan, groupings: Sequence[GroupedBlock]) -> None:
     if isinstance(plan, SetOperation) and not all(grouping.settles for grouping in groupings):
         raise SeineError(
             "emit = 'final' of EXCEPT or INTERSECT over streams with windows or deletions is not available",
-            hint="read streams without a WINDOW that are not RETRACTABLE",
+            hint="read streams without a WINDOW that are not RETRACTABLE; "
+            "their tuples count whatever their age",
         )
     for grouping in groupings:
         if not grouping.settles:
@@ -192,7 +196,8 @@ def _refuse_expiring_parts(grouping: GroupedBlock) -> None:
     if not grouping.block.is_of_tables:
         raise SeineError(
             "emit = 'final' of groups of groups whose tuples expire or may be deleted is not available",
-            hint="read streams without a WINDOW that are not RETRACTABLE, and group by a time",
+            hint="read streams without a WINDOW that are not RETRACTABLE, and group by a time: there is a "
+            "row for each such time, and tuples count whatever their age",
         )
 
 

@@ -97,18 +97,31 @@ class LiveRows:
         times: IntArray = first[label[: rows.num_rows]]
         return times
 
-    def settle(self, held: pa.RecordBatch, due: DueRows, kept: BoolArray, store: Store) -> None:
-        """Keep some of the rows that were held or have begun, and forget the others."""
+    def settle(
+        self,
+        held: pa.RecordBatch,
+        due: DueRows,
+        kept: BoolArray,
+        store: Store,
+        longest: int | None = None,
+    ) -> None:
+        """Keep some of the rows that were held or have begun, and forget the others.
+
+        `longest`: how long after its beginning a row is kept at most, whether it ends or not.
+        """
         stays, begun = kept[: held.num_rows], due.begins.filter(pa.array(kept[held.num_rows :]))
         gone = held.filter(pa.array(~stays))
         changed = [(begun, 1), (gone, 0)]
         batches = [self._stored(rows, live) for rows, live in changed if rows.num_rows]
         if batches:
             self._table(store).write(pa.concat_batches(batches))
-        later = begun.filter(pa.array(begun[ENDS].to_numpy() < FOREVER))
-        if later.num_rows:
-            expiries = pa.RecordBatch.from_arrays([later[ENDS], later[HASH]], [TIME, HASH])
-            EventQueue(store, "expiries").due([expiries], due.bound)
+        queue, times = EventQueue(store, "expiries"), _expiries(begun, longest)
+        later = times < FOREVER
+        if later.any():
+            columns = [pa.array(times[later]), begun[HASH].filter(pa.array(later))]
+            queue.due([pa.RecordBatch.from_arrays(columns, [TIME, HASH])], due.bound)
+        if longest is not None:  # every row that is kept is in the queue
+            self._table(store).shrink(queue.size)
 
     def everything(self, store: Store) -> pa.RecordBatch:
         return self._table(store).everything().select(self.columns)
@@ -144,3 +157,14 @@ class LiveRows:
     def _stored(self, rows: pa.RecordBatch, live: int) -> pa.RecordBatch:
         marked = rows.append_column(_LIVE, pa.array(np.full(rows.num_rows, live)))
         return pa.RecordBatch.from_arrays([marked[name] for name in self._schema.names], schema=self._schema)
+
+
+def _expiries(rows: pa.RecordBatch, longest: int | None) -> IntArray:
+    """When rows expire, or are kept no longer; FOREVER if they stay."""
+    ends: IntArray = rows[ENDS].to_numpy()
+    if longest is None:
+        return ends
+    longest = min(longest, FOREVER)
+    latest = FOREVER - longest  # of a row that begins later, the sum would be too large
+    begun = rows[BEGUN].to_numpy()
+    return np.minimum(ends, np.where(begun < latest, np.minimum(begun, latest) + longest, FOREVER))

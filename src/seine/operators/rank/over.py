@@ -7,9 +7,10 @@ frames.
 
 Where values are fixed when the instant of a row is complete (frames that look back in the order of time, over
 rows that never end), each row is emitted once, and only the last rows of a partition are kept, as far as
-frames reach, and what aggregates of all rows so far have folded (`running_frames.py`). Otherwise all rows
-alive are, and of a partition to which something happens those values are computed anew, at each instant, that
-may have changed (`frame_changes.py`).
+frames reach, and what aggregates of all rows so far have folded (`running_frames.py`). Where frames reach by
+time alone, a row expires when the progress has passed its time and the reach, also if no other comes to its
+partition. Otherwise all rows alive are kept, and of a partition to which something happens those values are
+computed anew, at each instant, that may have changed (`frame_changes.py`).
 """
 
 from __future__ import annotations
@@ -74,6 +75,9 @@ class OverOperator(PartitionOperator):
 
     def _append(self, held: pa.RecordBatch, due: DueRows, store: Store) -> Iterator[Delta]:
         """Emit rows that begin with values that never change."""
+        if not due.begins.num_rows:
+            self._settle(held, due, self._is_recent(held[BEGUN].to_numpy(), due.bound), store)
+            return
         rows, order = self._ordered([held, due.begins])
         sequence = np.argsort(order.entry, kind="stable")
         partition = order.partition[order.entry[sequence]]
@@ -94,19 +98,27 @@ class OverOperator(PartitionOperator):
         yield Delta(open_rows(starts, take_identities(store, len(fresh)), columns))
         kept = np.empty(rows.num_rows, bool)
         kept[sequence] = self._in_reach(partition, ordered[BEGUN].to_numpy(), due.bound)
-        self._live.settle(held, due, kept, store)
+        self._settle(held, due, kept, store)
+
+    def _settle(self, held: pa.RecordBatch, due: DueRows, kept: BoolArray, store: Store) -> None:
+        assert self._reach is not None
+        self._live.settle(held, due, kept, store, self._reach.longest)
+
+    def _is_recent(self, times: IntArray, bound: int) -> BoolArray:
+        """Which rows frames by time may have, of rows that begin at the bound or later."""
+        assert self._reach is not None and self._reach.time is not None
+        return np.asarray(times >= bound - self._reach.time)
 
     def _in_reach(self, partition: IntArray, times: IntArray, bound: int) -> BoolArray:
         """Which rows, in order, frames of rows to come may have."""
         assert self._reach is not None
-        rows, time = self._reach.rows, self._reach.time
-        if rows is None or time is None:
+        rows = self._reach.rows
+        if rows is None or self._reach.time is None:
             return np.ones(len(times), bool)
         places = np.arange(len(partition))
         behind = np.searchsorted(partition, partition, "right") - places
         ahead = places - np.searchsorted(partition, partition)
-        recent = (times >= bound - time) if time else np.zeros(len(times), bool)
-        return np.asarray((behind <= rows) | (ahead < self._reach.first) | recent)
+        return (behind <= rows) | (ahead < self._reach.first) | self._is_recent(times, bound)
 
     def _change(self, held: pa.RecordBatch, due: DueRows, store: Store) -> Iterator[Delta]:
         """Emit what changes, instant by instant, in the partitions to which something happens."""

@@ -139,6 +139,15 @@ class KeyedTable:
         if batch.num_rows:
             self._runs.append({"run": self._store.put(batch), "rows": batch.num_rows})
 
+    def shrink(self, live: int) -> None:
+        """Forget what is deleted, if it is most of the table; about so many rows are alive."""
+        if sum(run["rows"] for run in self._runs) > 4 * live + (TIER_ROWS if live else 0):
+            alive = self.everything()
+            for run in self._runs:
+                self._store.drop(run["run"])
+            self._runs.clear()
+            self.write(alive)
+
     def _match(
         self, batch: pa.RecordBatch, hashes: IntArray, key: Sequence[ColumnArray], open_: IntArray | None
     ) -> tuple[IntArray, IntArray]:

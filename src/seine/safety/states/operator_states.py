@@ -174,8 +174,9 @@ def _breaker_states(breaker: Plan, sources: Sources) -> Iterator[State]:
             words = partial(_row_words, leaves, freed)
             yield State("ranked rows", lasting(input, sources), freed, words, note)
         case Over(input):
-            freed = freed or _is_small(breaker, sources)
-            words = partial(_row_words, leaves, freed)
+            by_time, bounded = _frame_bounds(breaker, sources)
+            freed = freed or by_time or bounded
+            words = partial(_frame_words, leaves, freed, by_time)
             yield State("rows of frames", lasting(input, sources), freed, words, note)
         case Distinct(input):
             words = partial(_row_words, leaves, freed or few)
@@ -203,6 +204,12 @@ def _row_words(leaves: list[Branch], freed: bool) -> str:
     return " and ".join(dict.fromkeys(chains)) or f"never freed: {GROUPED}"
 
 
+def _frame_words(leaves: list[Branch], freed: bool, by_time: bool) -> str:
+    if by_time and not groups_go(leaves):
+        return "freed once watermarks have passed the time of a row and the reach of frames"
+    return _row_words(leaves, freed)
+
+
 def _except_words(leaves: list[Branch], freed: bool, few: bool, closes: bool) -> str:
     if all(leaf.expires for leaf in leaves):
         return "freed by windows"
@@ -225,11 +232,21 @@ def _is_small(breaker: Plan, sources: Sources) -> bool:
         return by_few_values
     if all(_is_small(branch.block.items[number], sources) for number in branch.graph.items):
         return True
-    if isinstance(breaker, Over):
-        reach = fixed_reach(breaker, branch.block)
-        return by_few_values and reach is not None and reach.is_bounded
     appended = all(leaf.grouping.lasts for leaf in sources.leaves(breaker))
     return by_few_values and appended and isinstance(breaker, Rank) and breaker.keeps_few
+
+
+def _frame_bounds(breaker: Over, sources: Sources) -> tuple[bool, bool]:
+    """Whether the rows that frames keep go by time alone, and whether there are finitely many at any time.
+
+    Frames of fixed values forget a row when it is out of reach: by time whatever its partition is, by rows
+    when others have come to it, so that the last rows of each partition stay.
+    """
+    branch = sources.branches(breaker)[0]
+    reach = fixed_reach(breaker, branch.block)
+    few = all(map(branch.has_few_values, branch.keys[: len(breaker.keys)]))
+    bounded = few and reach is not None and reach.is_bounded
+    return reach is not None and reach.longest is not None, bounded or _is_small(breaker, sources)
 
 
 def lasting(plan: Plan, sources: Sources) -> tuple[str, ...]:

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.front_end import TABLES, place, refusal, sql_refusal
+from tests.support.front_end import TABLES, place, plan_of, refusal, sql_refusal
+
+OF_GROUPS = (
+    "group in a sub-query in FROM, and ask in WHERE around it: "
+    "FROM (SELECT k, MAX(x) AS m ... GROUP BY k) WHERE m IN (SELECT ...)"
+)
+IN_WHERE = "an IN with a sub-query stands in WHERE; beneath groups with OR, in a sub-query in FROM"
 
 REFUSED = [
     # names
@@ -195,10 +201,18 @@ def test_positions_are_those_of_the_file():
             "results are a changelog without order; write LIMIT n for the first n",
         ),
         ("SELECT a FROM s WHERE COUNT(*) > 1", "use HAVING"),
+        ("SELECT a FROM t GROUP BY a HAVING MAX(e) IN (SELECT a FROM s)", OF_GROUPS),
+        ("SELECT a FROM t GROUP BY a HAVING NOT EXISTS (SELECT 1 FROM s)", OF_GROUPS),
+        ("SELECT a IN (SELECT a FROM s) AS x FROM t", IN_WHERE),
     ],
 )
 def test_hints(sql, hint):
     assert sql_refusal(sql)[3] == hint
+
+
+def test_what_the_hint_for_groups_says_is_taken():
+    cured = "SELECT k FROM (SELECT a AS k, MAX(e) AS m FROM t GROUP BY a) WHERE m IN (SELECT a FROM s)"
+    assert [field.name for field in plan_of(cured).schema] == ["k"]
 
 
 def test_deep_nesting_is_refused_not_fatal():

@@ -67,6 +67,10 @@ RUNNING = (
     OverFunction(AggregateCall(NTH_VALUE, (VALUE, Literal(2, BIGINT)), BIGINT), Frame(ROWS, None, 0)),
     OverFunction(SUM, Frame(RANGE, None, 0)),
 )
+LATELY = (  # rows go out of reach by their age alone
+    OverFunction(SUM, Frame(RANGE, -4, 0)),
+    OverFunction(SUM, Frame(RANGE, -6, -2)),
+)
 AHEAD = (OverFunction(SUM, Frame(ROWS, 1, 2)), OverFunction(SUM, Frame(ROWS, 0, 1)))
 
 
@@ -75,7 +79,8 @@ def node(functions: tuple[OverFunction, ...], lives: str) -> OverNode:
     port = Port(0, TYPES, ("a",), int(lives == "retracted"), key)
     types = (*TYPES, *(one.call.type for one in functions))
     common = (9, (port,), types, tuple(range(len(types))), ("a",), ("a",), 1, 1, "")
-    fixed = FrameReach(0, 0, first=2, running=True) if functions is RUNNING else FrameReach(2, 4)
+    reaches = {RUNNING: FrameReach(0, 0, first=2, running=True), LATELY: FrameReach(0, 6)}
+    fixed = reaches.get(functions, FrameReach(2, 4))
     return OverNode(*common, functions, (Ordering(3),), True, fixed if lives == "fixed" else None)
 
 
@@ -141,6 +146,7 @@ def _without_starts(records: Counter) -> Counter:
     [
         (BACK, "fixed"),
         (RUNNING, "fixed"),
+        (LATELY, "fixed"),
         *(
             (functions, lives)
             for functions in (BACK, AROUND, NEAR, AHEAD, RUNNING)
@@ -172,6 +178,57 @@ def test_of_fixed_values_only_rows_in_reach_are_kept() -> None:
         list(operator.step([[Delta(batch_of(types, [row], False))]], clock, store))
     assert operator._live.everything(store).num_rows == 4
     assert operator._shown.size(store) == 0
+
+
+def test_rows_out_of_reach_by_time_go_though_nothing_comes_to_their_partitions() -> None:
+    types = World([type_.arrow() for type_ in TYPES], [], lambda batch: [batch["c0"], batch["c1"]])
+    operator, store = OverOperator(node(LATELY, "fixed")), MemoryStore()
+
+    def held(rows: list[Row], progress: int) -> int:
+        clock = Clock({"a": progress}, {"plain": progress}, {})
+        pieces = [Delta(batch_of(types, rows, False))] if rows else []
+        assert sum(delta.plus.num_rows for delta in operator.step([pieces], clock, store)) == len(rows)
+        return operator._live.everything(store).num_rows
+
+    for at in range(200):  # a hundred keys at each instant, which never come again
+        rows = [Row(0, at, FOREVER, None, (1, f"{at} {key}", at, at)) for key in range(100)]
+        assert held(rows, at + 1) == 100 * min(at + 1, 6)
+        assert operator.group_rows(store) < 4000
+    assert held([], 205) == 100 and held([], 206) == 0
+    assert operator.group_rows(store) == 0 and not store.head["expiries"]
+
+
+def test_a_row_at_the_last_permitted_moment_has_what_is_just_in_reach() -> None:
+    types = World([type_.arrow() for type_ in TYPES], [], lambda batch: [batch["c0"], batch["c1"]])
+    operator, store = OverOperator(node(LATELY, "fixed")), MemoryStore()
+
+    def sums(at: int, now: int) -> list[tuple[int, int]]:
+        rows = [Row(0, at, FOREVER, None, (1, "x", 1, at))]
+        clock = Clock({"a": now}, {"plain": now}, {})
+        deltas = operator.step([[Delta(batch_of(types, rows, False))]], clock, store)
+        return [
+            pair
+            for one in deltas
+            for pair in zip(*(one.plus[c].to_pylist() for c in ("c4", "c5")), strict=True)
+        ]
+
+    assert sums(10, 16) == [(1, None)]
+    assert sums(16, 17) == [(1, 1)]  # the watermark was at 16: the row of 10 is just in reach
+    assert sums(17, 18) == [(2, None)]
+
+
+def test_a_reach_beyond_all_time_keeps_rows() -> None:
+    types = World([type_.arrow() for type_ in TYPES], [], lambda batch: [batch["c0"], batch["c1"]])
+    functions = (OverFunction(SUM, Frame(RANGE, -FOREVER, 0)),)
+    far = replace(node(functions, "fixed"), reach=FrameReach(0, FOREVER))
+    operator, store = OverOperator(far), MemoryStore()
+    totals = []
+    for at in (-5, 3, FOREVER - 9):
+        rows = [Row(0, at, FOREVER, None, (1, "x", 1, at))]
+        clock = Clock({"a": at + 1}, {"plain": at + 1}, {})
+        for delta in operator.step([[Delta(batch_of(types, rows, False))]], clock, store):
+            totals += delta.plus["c4"].to_pylist()
+    assert totals == [1, 2, 3]
 
 
 def test_of_running_values_no_row_is_kept_but_the_first_ones() -> None:

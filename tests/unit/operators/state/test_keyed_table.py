@@ -54,6 +54,21 @@ def test_what_is_gone_is_forgotten() -> None:
     assert set(store.runs) == {run["run"] for run in store.head["t"]}
 
 
+def test_a_table_of_which_most_is_gone_shrinks() -> None:
+    store = MemoryStore()
+    names = [str(i) for i in range(4000)]
+    for live in (1, 0):
+        rows = [pa.array(hashes_of(names)), pa.array(names), pa.array([live] * len(names))]
+        table_of(store).write(pa.RecordBatch.from_arrays(rows, schema=SCHEMA))
+        names = names[3:]
+    table_of(store).shrink(2000)
+    assert sum(run["rows"] for run in store.head["t"]) == 7997
+    table_of(store).shrink(3)
+    assert table_of(store).everything()["name"].to_pylist() == ["0", "1", "2"]
+    assert sum(run["rows"] for run in store.head["t"]) == 3
+    assert set(store.runs) == {run["run"] for run in store.head["t"]}
+
+
 def test_a_column_that_an_older_state_lacks_is_null() -> None:
     store = MemoryStore()
     older = [pa.array([1, 2]), pa.array(["a", "bb"]), pa.array([1, 1])]
