@@ -7,6 +7,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -83,7 +84,8 @@ def test_signals_and_deaths(attempts: Attempts, tmp_path: Path) -> None:
         workers = [one for one in descendants(attempts.process.pid) if "java" not in one.command]
         assert len(workers) > 1
         for worker in workers:
-            os.kill(worker.pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # it may end with the one before
+                os.kill(worker.pid, signal.SIGKILL)
         attempts.hear("a Python worker of Spark died; the pipeline starts again in 0.5 s")
         assert attempts.process.wait(SECONDS) == 0, attempts.log.read_text()
     finally:
