@@ -220,7 +220,7 @@ def test_a_run_that_is_not_live_is_left_alone(tmp_path: Path) -> None:
 
 def test_a_query_that_needs_more_stages_is_refused(tmp_path: Path) -> None:
     live = made(tmp_path, depth=0)
-    text = "CREATE QUERY n AS SELECT x.a + 1 AS b, COUNT(*) AS n FROM s x JOIN s y ON x.a = y.a GROUP BY x.a + 1;"
+    text = "CREATE QUERY n AS SELECT x.a + 1 AS b, COUNT(*) AS n FROM s x JOIN s y ON x.a = y.a GROUP BY 1;"
     with pytest.raises(
         SeineError, match="needs 2 stages above one another, and the pipeline has 1"
     ) as caught:
