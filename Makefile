@@ -1,6 +1,7 @@
 # make install     a virtual environment in .venv with the seine command
 # make demo        the main demonstration, end to end
-# make test        every test        make lint    style and types        make bench    the benchmarks
+# make test        every test        make lint    style and types
+# make bench       the benchmarks, or one of them, NAME=join; a part of it, ONLY=..., and what else benchmarks/README.md says
 # make chaos       a service among bad neighbours, for ten minutes; SEED=7 repeats what seed 7 did
 # make kills       from topics to topics and tables, killed a hundred times (make test: ten); a cluster; spark-submit
 # make properties  random scripts and streams with many seeds, SEEDS=40; make test has a few of each
@@ -91,8 +92,12 @@ format: $(STAMP)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+BENCH_OPTIONS = $(if $(QUICK),--quick) $(foreach option,only resume queries pictures out,$(call given,$(option)))
+given = $(if $($(call upper,$1)),--$1 $($(call upper,$1)))
+upper = $(shell echo $1 | tr a-z A-Z)
+
 bench: install
-	@$(WITH_JAVA) && export JAVA_HOME && $(BIN)/seine bench
+	@$(WITH_JAVA) && export JAVA_HOME && PYTHONPATH=$(CURDIR) $(BIN)/python -m benchmarks $(NAME) $(BENCH_OPTIONS)
 
 console:
 	cd console && npm ci --no-audit --no-fund && npm run --silent build

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.template_engines.result_relation import ResultRelation
+from benchmarks.template_engines.sequential_engine import SequentialEngine
+from benchmarks.template_engines.template_engine import TemplateEngine
+from benchmarks.template_engines.template_relation import TemplateRelation, TemplateRelations
+from benchmarks.template_engines.view_cache import ViewCache
+from benchmarks.template_engines.view_engine import ViewEngine
 from lxml import etree
 
-from seine.document_templates.result_relation import ResultRelation
-from seine.document_templates.sequential_engine import SequentialEngine
-from seine.document_templates.template_engine import TemplateEngine
-from seine.document_templates.template_relation import TemplateRelation, TemplateRelations
-from seine.document_templates.view_cache import ViewCache
-from seine.document_templates.view_engine import ViewEngine
 from seine.run_local import run_local
 from tests.support.document_streams import (
     Answer,

@@ -14,7 +14,8 @@ from functools import partial
 from pathlib import Path
 from random import Random
 
-from seine.bench.harness.kafka_broker import kafka_jars, running_broker
+from benchmarks.harness.kafka_broker import kafka_jars, running_broker
+
 from seine.errors import SeineError
 from tests.soak.changes import Changes, kill
 from tests.soak.scene import Scene

@@ -1,4 +1,4 @@
-"""The part of `seine bench search` that runs on Spark: it runs, and its paces are numbers."""
+"""The part of `make bench NAME=search` that runs on Spark: it runs, and its paces are numbers."""
 
 from __future__ import annotations
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from benchmarks.harness.kafka_broker import free_port
 from pyspark.sql import SparkSession
 
-from seine.bench.harness.kafka_broker import free_port
 from seine.errors import SeineError
 from seine.frontends.script.script_file import read_script
 from seine.run import Options, Run

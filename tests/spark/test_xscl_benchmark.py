@@ -1,4 +1,4 @@
-"""The part of `seine bench xscl` that runs on Spark: it has every table, and two records an item."""
+"""The part of `make bench NAME=xscl` that runs on Spark: it has every table, and two records an item."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from seine.bench.xscl import xscl_page
+from benchmarks.xscl import xscl_page
 from seine.cli.main import main
 
 pytestmark = pytest.mark.spark

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from benchmarks.template_engines.witness_relations import DocumentBatch, NodeStrings, PairWitnesses
 from lxml import etree
 
 from seine.document_templates.join_graph import JoinGraph, VariableTree
-from seine.document_templates.witness_relations import DocumentBatch, NodeStrings, PairWitnesses
 
 Answer = tuple[int, int, int, frozenset[tuple[str, str, int]]]  # query, documents, (side, variable, node)
 Element = etree._Element

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from seine.bench.harness import kafka_broker as broker_process
+from benchmarks.harness import kafka_broker as broker_process
 from tests.support.kafka_topic import create_topic, delete_records, delete_topic, send
 from tests.support.paths import ROOT
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
+from benchmarks.keyword_meshes.full_mesh import full_mesh, operator_forest
+from benchmarks.keyword_meshes.mesh_engine import MeshEngine, ReportedTrees
+from benchmarks.keyword_meshes.operator_mesh import DemandDrivenMesh, OperatorForest, OperatorMesh
+from benchmarks.keyword_meshes.partial_mesh import PartialMesh
+
 from seine.keyword_networks.expanded_schema import ExpandedSchema
-from seine.keyword_networks.full_mesh import full_mesh, operator_forest
-from seine.keyword_networks.mesh_engine import MeshEngine, ReportedTrees
-from seine.keyword_networks.operator_mesh import DemandDrivenMesh, OperatorForest, OperatorMesh
-from seine.keyword_networks.partial_mesh import PartialMesh
 from tests.support.tree_brute_force import FoundTree, LooseTuple, as_arrivals
 
 ENGINES: dict[str, Callable[[ExpandedSchema, int], MeshEngine]] = {

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+from benchmarks.keyword_meshes.operator_rows import OperatorRows
+from benchmarks.keyword_meshes.tree_gen import tree_gen
 
 from seine.algebra.arrays import IntArray
 from seine.keyword_networks.expanded_schema import ExpandedSchema
-from seine.keyword_networks.operator_rows import OperatorRows
-from seine.keyword_networks.tree_gen import tree_gen
 
 # nodes in the order of their addition, each with the position that it is joined to
 JOINS = {

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from seine.bench.workloads.transfers import DECLARATION
+from benchmarks.workloads.transfers import DECLARATION
+
 from seine.frontends.script.parser import parse_script
 from seine.frontends.script.script import Script
 

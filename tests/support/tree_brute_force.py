@@ -6,8 +6,8 @@ import random
 from dataclasses import dataclass
 
 import numpy as np
+from benchmarks.keyword_meshes.search_arrivals import NO_VALUE, SearchArrivals, condition_sides
 
-from seine.keyword_networks.search_arrivals import NO_VALUE, SearchArrivals, condition_sides
 from seine.keyword_networks.streaming_schema import StreamingSchema
 
 DataEdge = tuple[int, int, int]  # two tuples, the lesser number first, and the condition

@@ -21,7 +21,6 @@ MODULES = {
     "tail_command": ("tail",),
     "token_command": ("token",),
     "backup_command": ("backup", "restore"),
-    "bench_command": ("bench",),
 }
 
 
@@ -94,8 +93,4 @@ def command_module(name: str) -> ModuleType:
             from seine.cli import token_command
 
             return token_command
-        case "bench_command":
-            from seine.cli import bench_command
-
-            return bench_command
     raise KeyError(name)

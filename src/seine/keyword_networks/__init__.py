@@ -3,5 +3,5 @@
 `candidate_networks.py` generates, from a schema and the number of keywords alone, every way in which streams
 could connect the keywords. The paper joins streams along these networks; Seine's own engine
 (`operators/search/`) grows trees on tuples instead and generates nothing. What is here is run by
-`seine bench search`, which compares them, and networks are shown by `seine explain`.
+`make bench NAME=search`, which compares them, and networks are shown by `seine explain`.
 """

@@ -40,7 +40,7 @@ def network_plans(plan: Search) -> list[Plan]:
     """A plan for each candidate network; refuses what joins cannot do."""
     if plan.engine != "joins":
         raise SeineError(
-            f"the engine {plan.engine!r} of SEARCH is run by `seine bench search` alone",
+            f"the engine {plan.engine!r} of SEARCH is run by `make bench NAME=search` alone",
             hint="leave the engine out, or write engine = 'joins'",
         )
     if plan.top is not None or plan.relations:

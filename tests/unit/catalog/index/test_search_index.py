@@ -9,11 +9,11 @@ from random import Random
 from typing import Any
 
 import pytest
+from benchmarks.engine.index_cost import conditions as benchmark_conditions
 from sqlalchemy import event, select, text
 
 from seine.algebra.expressions import Column, Literal
 from seine.algebra.types import BIGINT, STRING
-from seine.bench.engine.index_cost import conditions as benchmark_conditions
 from seine.catalog import Catalog, StoredQuery
 from seine.catalog.index import Placement, Topology, grouping, set_operation
 from seine.catalog.index import index_tables as t
