@@ -1,4 +1,4 @@
-"""Which definitions a command can come to: a graph of references from `seine.cli.main` on.
+"""Which definitions a command can come to: a graph of references from `seine.cli.main`, or `make bench`, on.
 
 A definition is a function, class or constant of a module's top level, or a method of such a class, named
 `optimizer.estimates:Estimates.rows`. It is reachable if something reachable refers to it:
@@ -20,11 +20,12 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 
-from tests.architecture.source_tree import FILES, SOURCE, module_of, tree_of
+from tests.architecture.source_tree import FILES, module_of, tree_of
 
 COMMAND = "cli.main:main"
+BENCH = "benchmarks.__main__:main"  # make bench
+_PACKAGES = ("seine", "benchmarks")
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -53,7 +54,7 @@ def modules() -> dict[str, _Module]:
             for name in _bound_by(statement):
                 module.names[name] = f"{module.name}:{name}"
         for node in ast.walk(module.tree):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "seine":
+            if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in _PACKAGES:
                 origin = (node.module or "").removeprefix("seine").removeprefix(".") or "__init__"
                 for alias in node.names:
                     inner = f"{origin}.{alias.name}" if origin != "__init__" else alias.name
@@ -118,14 +119,14 @@ def _references(module: _Module, nodes: Iterable[ast.AST]) -> _References:
                 references.definitions.add(_resolved(f"{origin}:{node.attr}"))
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             _note_text(references, node.value)
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("seine."):
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in _PACKAGES:
             references.modules.add((node.module or "").removeprefix("seine."))
     return references
 
 
 def _note_text(references: _References, text: str) -> None:
     """A module may be named by a string, for somebody else to import; so may a method, for `getattr`."""
-    if text.startswith("seine."):
+    if text.startswith(("seine.", "benchmarks.")):
         references.modules.add(text.removeprefix("seine."))
     elif text.isidentifier():
         references.attributes.add(text)
@@ -271,9 +272,3 @@ class _Search:
         self._follow(_references(module, _run_on_import(module)))
         for other in _imports(module):
             self._import(other)
-
-
-def path_of(name: str) -> Path:
-    """The file of a definition."""
-    inner = SOURCE.joinpath(*name.partition(":")[0].split("."))
-    return inner / "__init__.py" if inner.is_dir() else inner.with_suffix(".py")

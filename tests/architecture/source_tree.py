@@ -1,4 +1,4 @@
-"""The modules of the product as syntax trees, and what each of them imports."""
+"""The modules of the product and of its benchmarks as syntax trees, and what each of them imports."""
 
 from __future__ import annotations
 
@@ -10,17 +10,30 @@ from pathlib import Path
 from tests.support.paths import ROOT
 
 SOURCE = ROOT / "src" / "seine"
-FILES = sorted(SOURCE.rglob("*.py"))
+BENCHMARKS = ROOT / "benchmarks"
+FILES = sorted([*SOURCE.rglob("*.py"), *BENCHMARKS.rglob("*.py")])
+
+
+def parts_of(path: Path) -> tuple[str, ...]:
+    """The folders and the file below `src/seine`, or below the root for a benchmark."""
+    return path.relative_to(SOURCE if path.is_relative_to(SOURCE) else ROOT).parts
 
 
 def module_of(path: Path) -> str:
-    """The module's name below the package: `network.build`; of a package, the package's."""
-    return ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
+    """The module's name below the package: `network.build`, `benchmarks.suite`; or the package's."""
+    return ".".join(parts_of(path.with_suffix(""))).removesuffix(".__init__")
+
+
+def path_of(module: str) -> Path:
+    """The file of a module."""
+    names = module.split(".")
+    inner = (ROOT if names[0] == BENCHMARKS.name else SOURCE).joinpath(*names)
+    return inner / "__init__.py" if inner.is_dir() else inner.with_suffix(".py")
 
 
 def package_of(path: Path) -> str:
     """The package that a file lies in: `operators.join`; a module of the top level stands for itself."""
-    parts = path.relative_to(SOURCE).parts
+    parts = parts_of(path)
     return ".".join(parts[:-1]) or parts[0].removesuffix(".py")
 
 
@@ -42,9 +55,9 @@ def _imports(path: Path) -> Iterator[str]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path.name}: a relative import"
             for alias in node.names:
-                inner = SOURCE.parent.joinpath(*(node.module or "").split("."), alias.name)
-                is_module = inner.with_suffix(".py").exists() or (inner / "__init__.py").exists()
-                yield f"{node.module}.{alias.name}" if is_module else node.module or ""
+                inner = f"{node.module}.{alias.name}"
+                is_module = path_of(inner.removeprefix("seine.")).exists()
+                yield inner if is_module else node.module or ""
 
 
 @cache
@@ -55,8 +68,7 @@ def seine_imports(path: Path) -> tuple[str, ...]:
 
 def _packages(path: Path) -> Iterator[str]:
     for name in imports_of(path):
-        if name.startswith("seine."):
-            target = SOURCE.joinpath(*name.split(".")[1:])
-            path_in_package = target / "__init__.py" if target.is_dir() else target.with_suffix(".py")
-            assert path_in_package.exists(), f"{path.name} imports {name}, which is not there"
-            yield package_of(path_in_package)
+        if name.startswith(("seine.", "benchmarks.")):
+            target = path_of(name.removeprefix("seine."))
+            assert target.exists(), f"{path.name} imports {name}, which is not there"
+            yield package_of(target)

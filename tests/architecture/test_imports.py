@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.architecture.source_tree import FILES, imports_of, module_of, package_of, seine_imports
+from tests.architecture.source_tree import FILES, SOURCE, imports_of, module_of, package_of, seine_imports
 
 # package -> the packages it may import
 LAYERS: dict[str, tuple[str, ...]] = {
@@ -24,7 +24,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "frontends": ("algebra", "errors"),
     "shedding": ("algebra",),
     "keyword_networks": ("algebra", "errors", "rows"),
-    "document_templates": ("algebra", "rows"),
+    "document_templates": ("algebra",),
     "operators": ("disk_sync", "algebra", "errors", "rows", "evaluate", "documents", "graph", "shedding"),
     "optimizer": ("algebra", "evaluate"),
     "safety": ("algebra", "errors", "frontends", "optimizer"),
@@ -165,7 +165,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "network": ("plan", "site", "joins", "groups", "searches", "documents"),
     "catalog": ("storage", "index"),
     "runtime": ("folder", "output", "flow"),
-    "bench": (
+    "benchmarks": (
         "harness",
         "workloads",
         "sides",
@@ -179,16 +179,16 @@ ROOMS: dict[str, tuple[str, ...]] = {
     ),
 }
 # above these stands only what drives everything: it may import all of them
-FACADES = {"cli", "bench", "__main__", "__init__"}
+FACADES = {"cli", "benchmarks", "__main__", "__init__"}
 
 # outside library -> the only packages that may know it
 OUTSIDE: dict[str, set[str]] = {
-    "pyspark": {"spark", "bench"},  # a benchmark also runs what Spark does by itself
+    "pyspark": {"spark", "benchmarks"},  # a benchmark also runs what Spark does by itself
     "sqlglot": {"frontends"},
     "sqlalchemy": {"catalog", "intake"},  # relations may be tables
-    "duckdb": {"bench"},
-    "pyflink": {"bench"},
-    "confluent_kafka": {"sinks", "topics", "bench"},
+    "duckdb": {"benchmarks"},
+    "pyflink": {"benchmarks"},
+    "confluent_kafka": {"sinks", "topics", "benchmarks"},
     "psycopg": {"sinks"},
     "fastapi": {"service"},
     "starlette": {"service"},
@@ -221,6 +221,12 @@ def test_layers_point_one_way() -> None:
 def test_packages_import_only_what_their_layer_may() -> None:
     assert len(FILES) > 10
     assert [wrong for path in FILES for wrong in wrong_imports(path)] == []
+
+
+def test_the_package_knows_no_benchmark() -> None:
+    package = [path for path in FILES if path.is_relative_to(SOURCE)]
+    assert len(package) > 10
+    assert [module_of(path) for path in package if "benchmarks" in map(top, seine_imports(path))] == []
 
 
 def test_nothing_is_listed_that_is_not_imported() -> None:

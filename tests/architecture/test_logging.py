@@ -10,7 +10,7 @@ import pytest
 
 from tests.architecture.source_tree import FILES, module_of, package_of, tree_of
 
-SPEAKERS = {"cli", "bench"}  # what they print is what they are for
+SPEAKERS = {"cli", "benchmarks"}  # what they print is what they are for
 CONFIGURED_IN = "cli.logging_setup"
 CONFIGURING = {"basicConfig", "dictConfig", "fileConfig", "setLevel", "addHandler", "StreamHandler"}
 

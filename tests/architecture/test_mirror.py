@@ -16,7 +16,6 @@ OF_A_PACKAGE = {
     "test_hostile.py": "input made to do harm, from the script to the output",
     "test_run_quarantine.py": "a run with a query that fails",
     "test_packaging.py": "metadata, lock file and checks of the project",
-    "bench/test_bench.py": "the workloads of all benchmarks",
     "frontends/script/test_conformance_scripts.py": "the scripts of the conformance kit",
     "frontends/sql/test_meaning.py": "plans of SELECT texts, executed",
     "frontends/sql/test_plans.py": "plans of SELECT texts, as text",

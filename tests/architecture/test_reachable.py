@@ -1,4 +1,4 @@
-"""What is not used is deleted: every function and class is come to from a command or the Python interface."""
+"""What is not used is deleted: everything is come to from a command, a benchmark or the Python interface."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from tests.architecture.reachable import COMMAND, definitions, reachable
+from tests.architecture.reachable import BENCH, COMMAND, definitions, reachable
 
 # what a program may call: `seine.Engine`, `seine.Aggregate`, what their runs give them, `seine.testing`
 INTERFACE = (
@@ -32,7 +32,7 @@ KEPT = {
 def _unreached() -> set[str]:
     """Functions and classes, the members of unreached classes apart."""
     kept = [name for name in definitions() if name in KEPT or name.partition(":")[0] in KEPT]
-    reached = reachable(COMMAND, *INTERFACE, *kept)
+    reached = reachable(COMMAND, BENCH, *INTERFACE, *kept)
     return {
         name
         for name, node in definitions().items()
@@ -51,7 +51,7 @@ def test_everything_is_used() -> None:
 def test_what_is_kept_is_there_and_not_used_yet(name: str) -> None:
     named = [one for one in definitions() if one == name or one.partition(":")[0] == name]
     assert named
-    reached = reachable(COMMAND, *INTERFACE)
+    reached = reachable(COMMAND, BENCH, *INTERFACE)
     assert [one for one in named if one in reached] == []
 
 

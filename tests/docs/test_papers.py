@@ -9,8 +9,8 @@ from functools import cache
 
 import pytest
 
-from tests.architecture.reachable import COMMAND, definitions, path_of, reachable
-from tests.architecture.source_tree import FILES, module_of, tree_of
+from tests.architecture.reachable import BENCH, COMMAND, definitions, reachable
+from tests.architecture.source_tree import FILES, module_of, path_of, tree_of
 from tests.docs.pages import DOCS, ROOT, quoted, read, rows
 
 PAGE = DOCS / "papers.md"
@@ -86,8 +86,8 @@ def _documented() -> dict[str, dict[str, ast.ClassDef | ast.FunctionDef]]:
 def _reached_files() -> set[str]:
     """The files in which a command comes to a function or class."""
     return {
-        str(path_of(name).relative_to(ROOT))
-        for name in reachable(COMMAND)
+        str(path_of(name.partition(":")[0]).relative_to(ROOT))
+        for name in reachable(COMMAND, BENCH)
         if isinstance(definitions()[name], ast.ClassDef | ast.FunctionDef)
     }
 
@@ -109,7 +109,7 @@ def test_no_result_is_listed_twice() -> None:
 @pytest.mark.parametrize("row", ROWS, ids=str)
 def test_row_names_code_and_tests_that_exist(row: Row) -> None:
     assert row.code and row.tests
-    assert [path for path in row.code if not path.startswith("src/seine/")] == []
+    assert [path for path in row.code if not path.startswith(("src/seine/", "benchmarks/"))] == []
     assert [path for path in row.tests if not re.match(r"tests/.*test_\w+\.py$", path)] == []
     assert [path for path in (*row.code, *row.tests) if not (ROOT / path).is_file()] == []
 
@@ -120,7 +120,7 @@ def test_a_command_comes_to_the_code_of_a_result(row: Row) -> None:
     assert [path for path in row.code if path not in _reached_files()] == []
     cited = [one for one in _citations() if one.file in row.code and one.result in row.results]
     dead = [one.definition for one in cited if ":" in one.definition]
-    assert [name for name in dead if name not in reachable(COMMAND)] == []
+    assert [name for name in dead if name not in reachable(COMMAND, BENCH)] == []
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.section == UNREACHED], ids=str)
