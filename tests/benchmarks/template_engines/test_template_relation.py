@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from benchmarks.template_engines.template_relation import INFINITE, NO_PAIR, TemplateRelations
 
-from seine.document_templates import template_relation
+from benchmarks.template_engines import template_relation
 from seine.document_templates.join_graph import JoinGraph, VariableTree
 from tests.support.document_graphs import EXAMPLE_QUERIES, example_relations
 
