@@ -26,7 +26,7 @@ from seine.algebra.types import JSON, Field, Type
 DEFAULT_MAX_TUPLES = 4
 MOST_TUPLES = 16  # of a tree: the number of trees may grow exponentially with it
 MOST_WORDS = 32  # of a query: sets of its terms are bits of a machine word
-ENGINES = ("auto", "joins", "full", "partial")  # who finds the trees; none changes an answer
+ENGINES = ("auto", "joins")  # who finds the trees; none changes an answer
 
 _SCHEMA = (Field("tuples", JSON), Field("edges", JSON), Field("matches", JSON))
 

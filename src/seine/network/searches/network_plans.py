@@ -38,11 +38,6 @@ _MOST_NETWORKS_JOINED = 500  # each of them is a query of its own to the optimis
 
 def network_plans(plan: Search) -> list[Plan]:
     """A plan for each candidate network; refuses what joins cannot do."""
-    if plan.engine != "joins":
-        raise SeineError(
-            f"the engine {plan.engine!r} of SEARCH is run by `make bench NAME=search` alone",
-            hint="leave the engine out, or write engine = 'joins'",
-        )
     if plan.top is not None or plan.relations:
         raise _refusal("takes neither TOP nor relations")
     if len(plan.terms) > MOST_TERMS_FOR_NETWORKS:

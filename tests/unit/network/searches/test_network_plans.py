@@ -111,8 +111,6 @@ def test_networks_share_joins(tmp_path: Path) -> None:
             "CREATE JOIN movie.mid = movie.did;\n" + _search("q", "a b", "joins", 2),
             "joins no stream with itself",
         ),
-        (_search("q", "a b", "full"), "the engine 'full' of SEARCH is run by `make bench NAME=search` alone"),
-        (_search("q", "a b", "partial"), "the engine 'partial' of SEARCH"),
     ],
 )
 def test_refusals(tmp_path: Path, query: str, reason: str, capsys: pytest.CaptureFixture[str]) -> None:
