@@ -40,9 +40,10 @@ from seine.runtime.folder.sampling import MOST_SAMPLED
 from seine.runtime.folder.settings import new_settings
 from seine.runtime.option_secrets import OptionSecrets
 from seine.runtime.output.log_files import segment_path
-from seine.runtime.output.outlets import Folder
+from seine.runtime.output.outlets import Deliver, Folder
 from seine.runtime.output.overwriting import refuse_overwriting
 from seine.runtime.output.query_figures import QueryFigures
+from seine.runtime.output.record_reader import Record, RecordReader
 from seine.runtime.output.run_statistics import RunStatistics
 from seine.runtime.output.sink import Sink
 from seine.runtime.source_samples import source_estimates
@@ -77,7 +78,7 @@ class Options:
     sample: int = MOST_SAMPLED  # rows of each source that a plan is chosen by; 0: none
     estimates: Estimates | None = None  # instead of samples, if anybody has looked at the streams
     keep: RetentionLimit | None = None  # of the files of results and dead letters
-    deliver: Callable[[dict[str, Any]], None] | None = None  # gets each record, instead of `out`
+    deliver: Callable[[Record], None] | None = None  # gets each record, instead of `out`
     to_sinks: bool = True  # whether sinks deliver; what only tries a script out leaves targets alone
     notice: Callable[[str], None] = field(default=lambda text: None)  # hears of truncated input
     progress: Callable[[Sink], None] = field(default=lambda sink: None)
@@ -119,6 +120,7 @@ class Run:
             self._create(network, declarations, options)
         self._live = LiveQueries(self.deployment, declarations, network)
         declarations = self._live.declared
+        self.records = RecordReader(lambda: self._live.declared)
         self.deployment.allow(options.budget)
         self.failures = RunFailures(self.deployment.failures)
         self.deployment.remove_cache()  # of a process that was killed
@@ -146,7 +148,7 @@ class Run:
             )
 
         limits = {query.name: limit_of(query) for query in declarations.queries.values()}
-        outputs = options.out or options.deliver, options.dead_letter
+        outputs = options.out or self._delivered(options.deliver), options.dead_letter
         log = self.deployment.result_log if to_sinks else None
         self.sink = Sink(self.deployment, *outputs, limits, log=log, keep=options.keep)
         self._look_at_network()
@@ -234,6 +236,10 @@ class Run:
         read = declarations.sinks, declarations.queries, self.sink.index
         lasting, notice = self._options.checkpoint is not None, self._options.notice
         return RunSinks(self.deployment, *read, secrets, notice, lasting=lasting, keep=self._options.keep)
+
+    def _delivered(self, deliver: Callable[[Record], None] | None) -> Deliver | None:
+        """What gives each record to a function."""
+        return None if deliver is None else lambda line: deliver(self.records.read(line))
 
     def _quarantine(self, failures: Mapping[str, Failure]) -> None:
         """Let queries fail: no entry from now on counts for them, nor those that wait."""

@@ -6,7 +6,6 @@ cut back to if what follows must be repeated.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -17,7 +16,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, BinaryIO, NamedTuple, Protocol
+from typing import BinaryIO, NamedTuple, Protocol
 
 from seine.errors import RunError, SeineError
 from seine.intake.retention_limit import RetentionLimit
@@ -27,7 +26,7 @@ from seine.runtime.output.segmented_file import LogSegment, SegmentedFile, canno
 _PIECE = 1 << 20
 _RESULTS = re.compile(r"[0-9]{12,}\.jsonl")  # the results of a micro-batch
 
-Deliver = Callable[[dict[str, Any]], None]
+Deliver = Callable[[bytes], None]  # takes the line of a record
 
 
 @dataclass(frozen=True)
@@ -180,7 +179,7 @@ class Discard:
 
 
 class Callback(Discard):
-    """A function that gets each record."""
+    """A function that gets the line of each record."""
 
     def __init__(self, deliver: Deliver) -> None:
         self._deliver = deliver
@@ -191,7 +190,7 @@ class Callback(Discard):
 
     def write(self, line: bytes) -> None:
         try:
-            self._deliver(json.loads(line))
+            self._deliver(line)
         except Exception as error:  # a user's code may raise anything
             raise RunError(f"the callback failed: {type(error).__name__}: {error}") from error
 

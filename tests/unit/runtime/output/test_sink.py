@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 from collections.abc import Sequence
@@ -261,12 +262,12 @@ def test_a_first_run_replaces_what_was_in_the_file(tmp_path: Path) -> None:
 
 
 def test_a_function_gets_each_record_and_a_device_takes_them(tmp_path: Path) -> None:
-    made, taken = deployment(tmp_path / "d"), list[dict[str, Any]]()
+    made, taken = deployment(tmp_path / "d"), list[bytes]()
     sink = Sink(made, taken.append, os.devnull, {"q": 2})
     entry = entry_of(made, [LETTER])
     sink.commit(entry, [report(made, entry, {"q": [1, 2, 3]})])
     sink.close()
-    assert [record["row"]["v"] for record in taken] == [1, 2]
+    assert [json.loads(line)["row"]["v"] for line in taken] == [1, 2]
 
 
 def test_standard_output(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
