@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from seine.algebra.definitions import RelationDef, StreamDef
 from seine.algebra.plan import Query
 from seine.algebra.serialise import relation_to_json, stream_to_json
 from seine.errors import SeineError
@@ -120,7 +121,7 @@ class Run:
             self._create(network, declarations, options)
         self._live = LiveQueries(self.deployment, declarations, network)
         declarations = self._live.declared
-        self.records = RecordReader(lambda: self._live.declared)
+        self.records = RecordReader(lambda name: self.queries.get(name), self._table)
         self.deployment.allow(options.budget)
         self.failures = RunFailures(self.deployment.failures)
         self.deployment.remove_cache()  # of a process that was killed
@@ -186,6 +187,10 @@ class Run:
     def queries(self) -> Mapping[str, Query]:
         """The queries, by lower-case name."""
         return self._live.declared.queries
+
+    def _table(self, name: str) -> StreamDef | RelationDef | None:
+        declared = self._live.declared
+        return declared.streams.get(name) or declared.relations.get(name)
 
     def change(self, text: str, folder: str) -> QueryChange:
         """Register and drop queries by a script, as of the next entry; refused whole, it leaves no trace."""

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
+from seine.algebra.definitions import RelationDef, StreamDef
 from seine.algebra.expressions import Call, Expression
 from seine.algebra.expressions import walk as expression_parts
 from seine.algebra.plan import Aggregate, Query, walk
 from seine.algebra.search_plan import Search
 from seine.algebra.types import Field, Kind
-from seine.frontends.script.script import Declarations
 
 Record = dict[str, Any]
 
@@ -28,12 +28,17 @@ class RecordReader:
     ...     CREATE STREAM s (a DECIMAL(20,2), x DOUBLE, ts BIGINT) TIMESTAMP BY ts FROM 's.jsonl';
     ...     CREATE QUERY q AS SELECT a, x FROM s;
     ... ''', file='script', folder='.').declarations
-    >>> RecordReader(lambda: declared).read('{"query": "q", "row": {"a": 123456789012345678.90, "x": 0.5}}')
+    >>> read = RecordReader(declared.queries.get, declared.streams.get).read
+    >>> read('{"query": "q", "row": {"a": 123456789012345678.90, "x": 0.5}}')
     {'query': 'q', 'row': {'a': Decimal('123456789012345678.90'), 'x': 0.5}}
     """
 
-    def __init__(self, declared: Callable[[], Declarations]) -> None:
-        self._declared = declared
+    def __init__(
+        self, query: Callable[[str], Query | None], table: Callable[[str], StreamDef | RelationDef | None]
+    ) -> None:
+        """`query` and `table` give what has a lower-case name."""
+        self._find_query = query
+        self._find_table = table
         self._queries: dict[str, Query] = {}  # as last known: one may be dropped before its last records come
 
     def read(self, line: str | bytes) -> Record:
@@ -47,23 +52,21 @@ class RecordReader:
         return {**record, "row": _typed_row(record["row"], query.record_fields, _lists_decimals(query))}
 
     def _query(self, name: str) -> Query | None:
-        known = self._declared().queries.get(name.lower())
+        known = self._find_query(name.lower())
         if known is not None:
             self._queries[name] = known
         return self._queries.get(name)
 
     def _tree(self, row: Record) -> Record:
         """The row of a SEARCH: its tuples are rows of streams and relations."""
-        tables = self._declared().tables
         tuples = [
-            {**one, "row": _typed_row(one["row"], _fields_of(tables, one["stream"]))} for one in row["tuples"]
+            {**one, "row": _typed_row(one["row"], self._fields_of(one["stream"]))} for one in row["tuples"]
         ]
         return {**row, "tuples": tuples}
 
-
-def _fields_of(tables: Mapping[str, Any], name: str) -> tuple[Field, ...]:
-    table = tables.get(name.lower())
-    return () if table is None else table.fields
+    def _fields_of(self, name: str) -> tuple[Field, ...]:
+        table = self._find_table(name.lower())
+        return () if table is None else table.fields
 
 
 def _typed_row(row: Record, fields: tuple[Field, ...], lists_decimals: bool = False) -> Record:

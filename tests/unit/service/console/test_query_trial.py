@@ -74,7 +74,7 @@ def _arrive(rig: HttpRig, name: str, rows: list[dict[str, Any]]) -> None:
 
 
 def _sorted(records: list[dict[str, Any]]) -> list[str]:
-    return sorted(json.dumps(record, sort_keys=True) for record in records)
+    return sorted(json.dumps(record, sort_keys=True, default=float) for record in records)
 
 
 def test_records_are_those_of_the_rows_that_came(rig: HttpRig) -> None:
