@@ -12,6 +12,7 @@ from seine.optimizer.closing_groups import with_all_closing_times
 from seine.optimizer.estimates import Estimates
 from seine.optimizer.flat_partners import with_flat_partners
 from seine.optimizer.optimise import optimise
+from seine.optimizer.rules.drop_contradictions import drop_contradictions
 
 MOST_TABLES = 400  # streams and relations of one query that runs
 MOST_READ = 2_500  # times that these are read: an outer join reads its left side three times, or four
@@ -31,7 +32,9 @@ def running_plan(query: Query, birth_epoch: int | None, estimates: Estimates | N
     plan = with_all_closing_times(with_flat_partners(query.plan) if final else query.plan)
     plan = with_times(plan) if final else plan
     plan = plan if birth_epoch is None else restrict_to_arrivals(plan, birth_epoch)
-    return plan if star_limit(query) is not None else optimise(plan, estimates=estimates, final=final)
+    if star_limit(query) is not None:
+        return drop_contradictions(plan)
+    return optimise(plan, estimates=estimates, final=final)
 
 
 def too_large(plan: Plan) -> str | None:
