@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from seine.algebra.expressions import Call, Column, Expression, conjuncts
+from seine.algebra.expressions import Call, Column, Expression, conjunction, conjuncts
 from seine.algebra.over_plan import Over
 from seine.algebra.plan import (
     Aggregate,
@@ -25,7 +25,7 @@ from seine.algebra.plan import (
     UnionAll,
 )
 from seine.algebra.rank_plan import Rank
-from seine.optimizer.block import take_apart
+from seine.optimizer.block import Block, take_apart
 from seine.optimizer.canonical.atoms import NEVER, Atom, Clause, PredicateSet
 from seine.optimizer.canonical.canonicalise import canonicalise, conjoin
 from seine.optimizer.canonical.fewest import fewest
@@ -35,14 +35,17 @@ from seine.optimizer.canonical.implies import clause_implies
 def is_known_empty(plan: Plan) -> bool:
     """Whether the conditions of a plan, or of what it is made of, hold for no row."""
     block = take_apart(plan)
-    return contradict(block.conditions) or any(map(_has_no_rows, block.items))
+    if contradict(block.conditions):
+        return True
+    return any(_has_no_rows(item, block, number) for number, item in enumerate(block.items))
 
 
-def _has_no_rows(item: Plan) -> bool:
-    """Whether an item of a block is known to be empty; an aggregate without keys always has a row."""
+def _has_no_rows(item: Plan, block: Block, number: int) -> bool:
+    """Whether what a block takes of an item is known to be empty; an aggregate without keys always has a row."""
     match item:
         case UnionAll(branches):
-            return all(map(is_known_empty, branches))
+            predicate = conjunction(list(block.among([number]).conditions))
+            return all(is_known_empty(one if predicate is None else Select(one, predicate)) for one in branches)
         case SetOperation(left, right, kind):
             return is_known_empty(left) or (kind.needs_right and is_known_empty(right))
         case Aggregate(keys=()):

@@ -14,6 +14,7 @@ from seine.algebra.plan import Plan, Query
 from seine.algebra.search_plan import Search
 from seine.errors import ScriptError, SeineError
 from seine.frontends.script.script import Script
+from seine.optimizer.known_empty import is_known_empty
 from seine.safety.cures.cures import Cure, cures, would_last
 from seine.safety.cures.search_cures import search_cures
 from seine.safety.cures.time_cures import time_cures
@@ -21,6 +22,8 @@ from seine.safety.held_punctuations import BOUNDED, HeldScheme, growth_words, he
 from seine.safety.states.check_plan import judge, notes
 from seine.safety.states.document_states import document_cure
 from seine.safety.states.stateful_streams import kept_scans
+
+NEVER_REPORTS = "it can never report anything: its conditions contradict one another"
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,9 @@ def verdict(query: Query) -> Verdict:
     accepted.
     """
     try:
+        if is_known_empty(query.plan):
+            kept = {scan.alias: True for scan in kept_scans(query.plan)}
+            return Verdict(query.name, True, True, kept, NEVER_REPORTS)
         judged = _of_tuples(query, judge(query.plan))
         held = held_schemes(query.plan) if judged.safe else []
     except RecursionError:

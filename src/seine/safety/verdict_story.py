@@ -14,6 +14,7 @@ from seine.algebra.plan_text import interval_text
 from seine.algebra.search_plan import Search
 from seine.errors import printable
 from seine.optimizer.closing_groups import with_all_closing_times
+from seine.optimizer.known_empty import is_known_empty
 from seine.safety.graph.chains import punctuated
 from seine.safety.graph.punctuation_graph import CLOCK, Closer, Graph
 from seine.safety.graph.transformed import transformed
@@ -56,7 +57,7 @@ def safety_lines(plan: Plan, joined: Sequence[Nested] = ()) -> list[str]:
     There is little to say if windows bound all, and nothing if nothing is kept.
     """
     scans = kept_scans(plan)
-    if len(scans) > MOST_STREAMS:
+    if len(scans) > MOST_STREAMS or is_known_empty(plan):
         return []
     if isinstance(plan, DocumentQuery):
         return [printable(line) for line in story(plan)]
