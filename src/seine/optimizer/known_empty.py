@@ -45,7 +45,9 @@ def _has_no_rows(item: Plan, block: Block, number: int) -> bool:
     match item:
         case UnionAll(branches):
             predicate = conjunction(list(block.among([number]).conditions))
-            return all(is_known_empty(one if predicate is None else Select(one, predicate)) for one in branches)
+            return all(
+                is_known_empty(one if predicate is None else Select(one, predicate)) for one in branches
+            )
         case SetOperation(left, right, kind):
             return is_known_empty(left) or (kind.needs_right and is_known_empty(right))
         case Aggregate(keys=()):
@@ -65,7 +67,9 @@ def contradict(conditions: Sequence[Expression]) -> bool:
     >>> contradict([more, same, resolve_call("lt", [b, literal(3)])]), contradict([more, same])
     (True, False)
     """
-    clauses = [clause for one in conditions for part in conjuncts(one) for clause in canonicalise(part).clauses]
+    clauses = [
+        clause for one in conditions for part in conjuncts(one) for clause in canonicalise(part).clauses
+    ]
     if (NEVER,) in clauses:
         return True
     return any(_never_hold(conjoin([tuple(one)])) for one in _connected(clauses) if _may_contradict(one))
@@ -95,7 +99,9 @@ def _asks_a_value_to_be_missing(clauses: PredicateSet) -> bool:
 def _is_key(clause: Clause) -> bool:
     """Whether a clause is an equality of two columns."""
     term = clause[0].term
-    is_equality = len(clause) == 1 and clause[0].op == "holds" and isinstance(term, Call) and term.name == "eq"
+    is_equality = (
+        len(clause) == 1 and clause[0].op == "holds" and isinstance(term, Call) and term.name == "eq"
+    )
     return is_equality and all(isinstance(arg, Column) for arg in term.args)
 
 
@@ -103,7 +109,10 @@ def _connected(clauses: Sequence[Clause]) -> Iterator[list[Clause]]:
     """The clauses in sets that have no column in common: only what reads the same can contradict."""
     sets: dict[int, tuple[set[int], list[Clause]]] = {}  # by column
     for clause in dict.fromkeys(clauses):
-        one: tuple[set[int], list[Clause]] = {column for atom in clause for column in atom.term.columns}, [clause]
+        one: tuple[set[int], list[Clause]] = (
+            {column for atom in clause for column in atom.term.columns},
+            [clause],
+        )
         for column in [*one[0]]:
             other = sets.get(column)
             if other is not None and other is not one:

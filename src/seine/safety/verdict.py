@@ -15,7 +15,7 @@ from seine.algebra.search_plan import Search
 from seine.errors import ScriptError, SeineError
 from seine.frontends.script.script import Script
 from seine.optimizer.known_empty import is_known_empty
-from seine.safety.cures.cures import Cure, cures, would_last
+from seine.safety.cures.cures import Cure, cures, reusing_cures, would_last
 from seine.safety.cures.search_cures import search_cures
 from seine.safety.cures.time_cures import time_cures
 from seine.safety.held_punctuations import BOUNDED, HeldScheme, growth_words, held_schemes
@@ -118,7 +118,8 @@ def _cure(plan: Plan, lasting: Sequence[str]) -> str:
     elif isinstance(plan, Search):
         ways = search_cures(plan, lasting)
     else:
-        additions = [_words_of(cure) for cure in cures(plan)]
+        found = cures(plan)
+        additions = map(_words_of, [*found, *reusing_cures(plan, found)])
         ways = [f"declare {', or '.join(additions)}", *time_cures(plan)]
     return "; or ".join([*ways, "say WITH (unbounded = true)"])
 
@@ -126,6 +127,8 @@ def _cure(plan: Plan, lasting: Sequence[str]) -> str:
 def _words_of(cure: Cure) -> str:
     """Additions in words; a window is one that changes the answer."""
     words = " and ".join(map(str, cure))
+    if any(addition.reuses is not None for addition in cure):
+        return f"{words} (values that come again join no older tuples)"
     return words if all(addition.columns for addition in cure) else f"{words} (older tuples no longer count)"
 
 

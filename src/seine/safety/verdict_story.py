@@ -123,7 +123,9 @@ def _plan_lines(plan: Plan, joined: Sequence[Nested]) -> list[str]:
     ordered = sorted(used, key=lambda one: (one[0], one[1].columns))
     schemes = [f"{names[number]}.{punctuated(columns[number], closer.columns)}" for number, closer in ordered]
     is_enough = bool(schemes) and is_safe(graph, tree)
-    enough = f"; punctuations on {', '.join(schemes)} are enough" if is_enough else ""
+    grows = any(not scheme.is_bounded for scheme in held_schemes(plan))
+    what = "are enough for tuples" if grows else "are enough"
+    enough = f"; punctuations on {', '.join(schemes)} {what}" if is_enough else ""
     return [f"joined as {_tree_words(tree, names)}{enough}"]
 
 

@@ -20,11 +20,16 @@ from seine.safety.verdict import NEVER_REPORTS, verdict
 from tests.support.front_end import parse
 from tests.support.seeds import seeds
 
-COLUMNS = "x BIGINT, y BIGINT, i INT, s STRING, d DATE, f DOUBLE, t TIMESTAMP, b BOOLEAN, m DECIMAL(8,2), ts BIGINT"
-TABLES = "".join(
-    f"CREATE STREAM {name} ({COLUMNS}) TIMESTAMP BY ts {window} FROM '{name}.jsonl';\n"
-    for name, window in (("a", "WINDOW 9"), ("b", "WINDOW 9"), ("c", "WINDOW 9"), ("u", ""), ("v", ""))
-) + "CREATE RELATION r (x BIGINT, s STRING) FROM 'r.jsonl';\n"
+COLUMNS = (
+    "x BIGINT, y BIGINT, i INT, s STRING, d DATE, f DOUBLE, t TIMESTAMP, b BOOLEAN, m DECIMAL(8,2), ts BIGINT"
+)
+TABLES = (
+    "".join(
+        f"CREATE STREAM {name} ({COLUMNS}) TIMESTAMP BY ts {window} FROM '{name}.jsonl';\n"
+        for name, window in (("a", "WINDOW 9"), ("b", "WINDOW 9"), ("c", "WINDOW 9"), ("u", ""), ("v", ""))
+    )
+    + "CREATE RELATION r (x BIGINT, s STRING) FROM 'r.jsonl';\n"
+)
 
 CONTRADICTIONS = (
     "a, b WHERE a.x > 5 AND a.x = b.x AND b.x < 3",
