@@ -68,14 +68,17 @@ CREATE SINK kept FROM counted INTO 'out';
 """
 WATCHED = """\
 import sys
+import confluent_kafka
 opened = []
+for name in ("Consumer", "Producer"):  # they open sockets without a call that is heard
+    setattr(confluent_kafka, name, lambda *_: opened.append("kafka:"))
 FILES = ("open", "os.listdir", "os.scandir", "os.mkdir", "sqlite3.connect")
 SOCKETS = ("socket.connect", "socket.getaddrinfo")
 sys.addaudithook(lambda event, args: opened.append(str(args[0])) if event in FILES + SOCKETS else None)
 from seine.cli.main import main
 status = main(sys.argv[1:])
 print(*{path for path in opened if "data-of-streams" in path or ":" in path}, sep="\\n", file=sys.stderr)
-print("confluent_kafka" in sys.modules, status, file=sys.stderr)
+print(status, file=sys.stderr)
 """
 
 
@@ -93,7 +96,7 @@ def test_nothing_is_opened_but_the_script_unless_a_sample_is_asked_for(tmp_path:
         command = [sys.executable, "-c", WATCHED, "check", str(script), *options]
         ended = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
         *paths, last = ended.stderr.strip().splitlines()
-        assert last == "False 0", ended.stderr
+        assert last == "0", ended.stderr
         assert ended.stdout.count("purges") == 0 and ended.stdout.count("safe") == 5
         return {path.removeprefix(f"{folder}/") for path in paths}, ended.stdout
 
