@@ -232,6 +232,7 @@ class Builder:
             form.domain,
             form.limit,
             weight[0] if weight else None,
+            form.in_time,
         )
         place = self._placer.claim_form(node.id, written, form_shape.constants)
         self._placer.claim_row(
