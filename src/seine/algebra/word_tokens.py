@@ -1,4 +1,4 @@
-"""The words of a text, as SEARCH sees them: the same for queries and for data, in every process and any script.
+"""The words of a text in any script, as SEARCH sees them: the same for queries and data, in every process.
 
 A text is brought to Unicode's form NFKC and split into words: maximal runs of letters, digits and the marks
 that follow them (categories L, N and M). Each is then case-folded. Law: of a text of ASCII the words are the

@@ -91,7 +91,10 @@ def _other_plans(
     joined = {name: parts for name, parts in network.joined.items() if any(map(_is_of_several, parts))}
     several = [query for query in planned if query.name in joined]
     other = build_network(several, Strategy(plans=TWO_BY_TWO), positions=positions, refused=lambda *_: None)
-    line = "seine run looks at samples of the sources first, and may join otherwise: seine check --sample 1000 shows how"
+    line = (
+        "seine run looks at samples of the sources first, and may join otherwise: "
+        "seine check --sample 1000 shows how"
+    )
     return {name: [line] for name, parts in joined.items() if other.joined.get(name, parts) != parts}
 
 

@@ -41,7 +41,7 @@ def is_known_empty(plan: Plan) -> bool:
 
 
 def _has_no_rows(item: Plan, block: Block, number: int) -> bool:
-    """Whether what a block takes of an item is known to be empty; an aggregate without keys always has a row."""
+    """Whether what a block takes of an item is known to be empty; an aggregate without keys has a row."""
     match item:
         case UnionAll(branches):
             predicate = conjunction(list(block.among([number]).conditions))

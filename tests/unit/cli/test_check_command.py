@@ -60,7 +60,8 @@ CREATE RELATION rc (x BIGINT, s STRING) FROM 'r.csv' FORMAT CSV;
 CREATE RELATION db (x BIGINT, s STRING) FROM 'sqlite:///r.db' WITH (table = 'r');
 CREATE JOIN a.x = r.x;
 CREATE QUERY joined AS SELECT a.x FROM a, g, f, r WHERE a.x = g.x AND g.x = f.x AND r.x = a.x AND r.s = 'u';
-CREATE QUERY stored AS SELECT a.x, db.s, rc.s AS t FROM a, db, rc, c WHERE a.x = db.x AND rc.x = a.x AND c.x = a.x;
+CREATE QUERY stored AS
+  SELECT a.x, db.s, rc.s AS t FROM a, db, rc, c WHERE a.x = db.x AND rc.x = a.x AND c.x = a.x;
 CREATE QUERY words AS SEARCH 'u v' OVER (a, g, r);
 CREATE QUERY items AS XSCL $$ d//item->x1[./title->x2] JOIN{x2=x3, 9} d//item->x4[./title->x3] $$;
 CREATE QUERY counted AS SELECT k.x, COUNT(*) AS n FROM k, a WHERE k.x = a.x GROUP BY k.x;
@@ -107,7 +108,8 @@ def test_nothing_is_opened_but_the_script_unless_a_sample_is_asked_for(tmp_path:
 
 RING = """\
 CREATE STREAM x (b BIGINT, ts BIGINT) TIMESTAMP BY ts PUNCTUATED ON (b) FROM 'x.jsonl';
-CREATE STREAM y (b BIGINT, c BIGINT, ts BIGINT) TIMESTAMP BY ts PUNCTUATED ON (b) PUNCTUATED ON (c) FROM 'y.jsonl';
+CREATE STREAM y (b BIGINT, c BIGINT, ts BIGINT) TIMESTAMP BY ts
+  PUNCTUATED ON (b) PUNCTUATED ON (c) FROM 'y.jsonl';
 CREATE STREAM z (c BIGINT, ts BIGINT) TIMESTAMP BY ts PUNCTUATED ON (c) FROM 'z.jsonl';
 CREATE QUERY chain AS SELECT x.b FROM x, y, z WHERE x.b = y.b AND y.c = z.c;
 CREATE QUERY one_value AS SELECT x.b FROM x, y, z WHERE x.b = y.b AND y.b = z.c;
@@ -165,12 +167,16 @@ def test_a_search_says_in_which_columns_it_looks_for_no_words(
     script.write_text("""\
 CREATE STREAM a (n BIGINT, t STRING, doc XML, ts BIGINT) TIMESTAMP BY ts WINDOW 5 FROM 'a.jsonl';
 CREATE STREAM b (t STRING, ts BIGINT) TIMESTAMP BY ts WINDOW 5 FROM 'b.jsonl';
-CREATE RELATION r ("a key" INT, t STRING, begin BIGINT, until BIGINT) VALID FROM begin TO until FROM 'r.jsonl';
+CREATE RELATION r ("a key" INT, t STRING, begin BIGINT, until BIGINT)
+  VALID FROM begin TO until FROM 'r.jsonl';
 CREATE JOIN a.n = r."a key";
 CREATE QUERY wide AS SEARCH 'amber';
 CREATE QUERY narrow AS SEARCH 'amber' OVER (b);
 """)
     assert main(["check", str(script)]) == 0
     wide, _, narrow = capsys.readouterr().out.partition("narrow")
-    line = 'words are looked for in STRING columns alone, not in n (BIGINT), doc (XML) of a; "a key" (INT) of r\n'
-    assert line in wide and "words are looked for" not in narrow
+    named = 'not in n (BIGINT), doc (XML) of a; "a key" (INT) of r\n'
+    assert (
+        f"words are looked for in STRING columns alone, {named}" in wide
+        and "words are looked for" not in narrow
+    )

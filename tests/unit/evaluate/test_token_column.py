@@ -1,4 +1,4 @@
-"""Columns of text in words: all bytes of ASCII at once, other texts one by one, as the definition cuts each."""
+"""Columns of text in words: ASCII at once, other texts one by one, as the definition cuts each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans that are known to be empty: conditions over several tables, what is above them, and no row that fits."""
+"""Plans that are known to be empty: conditions over several tables, what is above them, no row that fits."""
 
 from __future__ import annotations
 

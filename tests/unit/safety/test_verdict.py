@@ -231,7 +231,7 @@ def test_a_lapsing_punctuation_is_named():
 LAPSING = (
     "CREATE STREAM x (a BIGINT, b BIGINT, ts {0}) TIMESTAMP BY ts PUNCTUATED ON (a) LIFESPAN {1} FROM 'x';"
     "CREATE STREAM y (a BIGINT, b BIGINT, ts {0}) TIMESTAMP BY ts PUNCTUATED ON (a) LIFESPAN {1} FROM 'y';"
-    "CREATE STREAM z (a BIGINT, b BIGINT, ts {0}) TIMESTAMP BY ts PUNCTUATED ON (b) RETRACTABLE WINDOW 9 FROM 'z';"
+    "CREATE STREAM z (a BIGINT, b BIGINT, ts {0}) TIMESTAMP BY ts PUNCTUATED ON (b) FROM 'z';"
 )
 
 
@@ -254,7 +254,7 @@ def test_a_query_of_lapsing_punctuations_is_told_of_reused_values_and_these_make
 
 
 def test_reused_values_are_not_named_where_they_would_not_do():
-    declared = LAPSING.format("BIGINT", "9").replace("RETRACTABLE WINDOW 9", "")
+    declared = LAPSING.format("BIGINT", "9")
     query = "CREATE QUERY q AS SELECT x.a FROM x, z WHERE x.b = z.b;"
     (refused,) = parse(declared + query).declarations.queries.values()
     assert not verdict(refused).accepted and "REUSED" not in verdict(refused).hint

@@ -4,7 +4,7 @@
     alternative = [ column ':' ] ( word [ '*' ] | '"' word { word } '"' )
 
 Words are those of `words_of`, as in data, and everything else separates them. A few single characters make
-several words (`¼` is 1 and 4 in NFKC), which are terms of their own. The signs of the syntax are those of ASCII.
+several words (`¼` is 1 and 4 in NFKC), which are terms of their own. The signs of the syntax are ASCII's.
 A column is a name, or any text in double quotes; it belongs to the one alternative before which it stands.
 """
 

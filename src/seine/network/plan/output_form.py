@@ -17,7 +17,7 @@ DEFAULT_LIMIT = 10_000_000
 class RecordForm:
     """What records look like. A changelog's have an instant and no end. Those of a search are `in_time`.
 
-    Cites: SKWS 2 (results in ascending t_start)
+    Cites: SKWS 3.1 (results in ascending t_start)
     """
 
     names: tuple[str, ...]

@@ -182,9 +182,7 @@ class Results:
         return text_bytes(lines)
 
     def _note_ranges(self, numbers: AnyArray, times: AnyArray, starts: IntArray) -> None:
-        """Note whose lines these are, and of what times; `starts` has where each begins, and where the last one
-        ends.
-        """
+        """Note whose lines these are, and of what times; `starts` has where each begins, and the end."""
         other = (numbers[1:] != numbers[:-1]) | (times[1:] != times[:-1])
         first = np.concatenate([[0], np.flatnonzero(other) + 1])
         sizes = np.diff(starts[np.concatenate([first, [len(numbers)]])])

@@ -3,15 +3,15 @@
     task 0   q1 at 3, q1 at 9, q2 at 4                  q1 at 3, q1 at 5, q1 at 9, q2 at 4
     task 1   q1 at 5                        ────>
 
-Law: the records are those of all files; those of a query that has times ascend, and those of others are in the
-order in which they were.
+Law: the records are those of all files; those of a query that has times ascend, and those of others are in
+the order in which they were.
 """
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +24,9 @@ _PIECES_AT_ONCE = 1 << 16
 
 
 def in_time(folder: str, results: Sequence[WrittenResults]) -> list[WrittenResults]:
-    """The results of a micro-batch; if some are not in order, all between them are one file of the same folder."""
+    """The results of a micro-batch; if some are not in order, these and what is between them are one file of
+    the same folder.
+    """
     timed = [place for place, one in enumerate(results) if one.ranges.packed_times]
     if not timed:
         return [*results]
@@ -34,7 +36,6 @@ def in_time(folder: str, results: Sequence[WrittenResults]) -> list[WrittenResul
     order = np.lexsort((pieces.times, np.where(is_timed, pieces.queries, 0), is_timed))
     if (order[1:] > order[:-1]).all():
         return [*results]
-    names = [name for name in pieces.names]
     texts = pa.concat_arrays([_texts(os.path.join(folder, one.file), one.ranges.sizes) for one in joined])
     with open(os.path.join(folder, _NAME), "wb") as file:
         for start in range(0, len(order), _PIECES_AT_ONCE):

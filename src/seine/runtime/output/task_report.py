@@ -18,8 +18,8 @@ ANY_TIME = NEVER  # of records that may stand anywhere
 class QueryRanges(Struct, frozen=True, array_like=True):
     """Consecutive pieces of a file, of records of one query each: its place among those counted, bytes.
 
-    Of queries whose records are told in the order of time, each piece has a time; others have `ANY_TIME`. There are
-    no times if no query has.
+    Of queries whose records are told in the order of time, each piece has a time; others have `ANY_TIME`.
+    There are no times if no query has.
     """
 
     packed_queries: bytes

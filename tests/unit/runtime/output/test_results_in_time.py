@@ -20,7 +20,7 @@ def written(folder: Path, name: str, lines: list[Line]) -> WrittenResults:
     owners = [queries.index(query) for query, _, _ in lines]
     ranges = QueryRanges.of(owners, sizes, times if any(time != ANY_TIME for time in times) else ())
     counts = {query: sum(query == one for one, _, _ in lines) for query in queries}
-    return WrittenResults(name, counts, {query: 1.5 for query in queries}, tuple(queries[:1]), ranges)
+    return WrittenResults(name, counts, dict.fromkeys(queries, 1.5), tuple(queries[:1]), ranges)
 
 
 def read(folder: Path, results: WrittenResults) -> list[tuple[str, str]]:
