@@ -68,8 +68,6 @@ def text_columns(table: Table) -> list[str]:
 
 def unread_columns(table: Table) -> list[Field]:
     """The columns in which no words are looked for; times, in which nobody expects them, are left out."""
-    if isinstance(table, StreamDef):
-        fields, times = table.declared, (table.time,)
-    else:
-        fields, times = table.fields, table.valid or ()
+    fields = table.declared if isinstance(table, StreamDef) else table.fields
+    times = {table.time} if isinstance(table, StreamDef) else {*(table.valid or ())}
     return [field for place, field in enumerate(fields) if field.type != STRING and place not in times]

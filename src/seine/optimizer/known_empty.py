@@ -99,10 +99,9 @@ def _asks_a_value_to_be_missing(clauses: PredicateSet) -> bool:
 def _is_key(clause: Clause) -> bool:
     """Whether a clause is an equality of two columns."""
     term = clause[0].term
-    is_equality = (
-        len(clause) == 1 and clause[0].op == "holds" and isinstance(term, Call) and term.name == "eq"
-    )
-    return is_equality and all(isinstance(arg, Column) for arg in term.args)
+    if len(clause) > 1 or clause[0].op != "holds" or not isinstance(term, Call):
+        return False
+    return term.name == "eq" and all(isinstance(arg, Column) for arg in term.args)
 
 
 def _connected(clauses: Sequence[Clause]) -> Iterator[list[Clause]]:

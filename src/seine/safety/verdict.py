@@ -118,8 +118,8 @@ def _cure(plan: Plan, lasting: Sequence[str]) -> str:
     elif isinstance(plan, Search):
         ways = search_cures(plan, lasting)
     else:
-        found = cures(plan)
-        additions = map(_words_of, [*found, *reusing_cures(plan, found)])
+        lasting_cures = cures(plan)
+        additions = map(_words_of, [*lasting_cures, *reusing_cures(plan, lasting_cures)])
         ways = [f"declare {', or '.join(additions)}", *time_cures(plan)]
     return "; or ".join([*ways, "say WITH (unbounded = true)"])
 

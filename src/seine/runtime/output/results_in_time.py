@@ -46,7 +46,7 @@ def in_time(folder: str, results: Sequence[WrittenResults]) -> list[WrittenResul
     counts, importance = Counter[str](), Counter[str]()
     for one in joined:
         counts.update(one.counts)
-        importance.update(one.importance)  # type: ignore[arg-type]
+        importance.update(one.importance)
     cut = tuple(sorted({query for one in joined for query in one.cut}))
     merged = WrittenResults(_NAME, {name: counts[name] for name in pieces.names}, {**importance}, cut, ranges)
     return [*results[: timed[0]], merged, *results[timed[-1] + 1 :]]

@@ -41,7 +41,7 @@ class QueryRanges(Struct, frozen=True, array_like=True):
 
     @property
     def by_query(self) -> QueryRanges:
-        """The same, with pieces that touch and are of one query as one.
+        """Pieces that touch and are of one query, taken as one.
 
         >>> merged = QueryRanges.of([4, 4, 2], [10, 20, 5], [1, 2, 1]).by_query
         >>> merged.queries.tolist(), merged.sizes.tolist()

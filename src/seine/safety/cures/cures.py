@@ -54,10 +54,10 @@ def cures(plan: Plan) -> list[Cure]:
     return sorted([*smallest, *([mixed] if mixed is not None else [])], key=len)
 
 
-def reusing_cures(plan: Plan, found: Sequence[Cure]) -> list[Cure]:
+def reusing_cures(plan: Plan, lasting: Sequence[Cure]) -> list[Cure]:
     """Those cures that make lapsing schemes last, with values that begin anew instead where that heals."""
-    reusing = [tuple(addition.reusing() for addition in cure) for cure in found]
-    fresh = [cure for cure, before in zip(reusing, found, strict=True) if cure != before]
+    reusing = [tuple(addition.reusing() for addition in cure) for cure in lasting]
+    fresh = [cure for cure, before in zip(reusing, lasting, strict=True) if cure != before]
     return [cure for cure in fresh if heals(plan, cure)]
 
 
