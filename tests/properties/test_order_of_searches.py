@@ -26,12 +26,12 @@ def test_one_micro_batch(seed: int, tmp_path: Path) -> None:
     scenario = search_scenario(seed, queries=8, rows=40)
     best = {} if "ts TIMESTAMP" in "".join(scenario.declarations) else {"best": "SEARCH 'amber' TOP 2 PER 5"}
     script = replace(scenario, queries={**scenario.queries, **best}).write(tmp_path)
-    told: list[Counter[str]] = []
+    records_by_buckets: list[Counter[str]] = []
     for buckets in (1, 3, 8):
         records = run_local(str(script), buckets=buckets).records
         starts = _starts(records)
         assert all(times == sorted(times, key=_key) for times in starts.values())
-        told.append(Counter(json.dumps(record, sort_keys=True) for record in records))
+        records_by_buckets.append(Counter(json.dumps(record, sort_keys=True) for record in records))
         ended: Counter[str] = Counter()
         for record in reversed(records):  # an end comes after its beginning
             text = json.dumps({**record, "op": "", "t_end": ""}, sort_keys=True)
@@ -40,7 +40,7 @@ def test_one_micro_batch(seed: int, tmp_path: Path) -> None:
             else:
                 ended[text] = max(0, ended[text] - 1)
         assert not +ended
-    assert told[0] == told[1] == told[2]
+    assert records_by_buckets[0] == records_by_buckets[1] == records_by_buckets[2]
     assert max(map(len, starts.values()), default=0) > 1
 
 

@@ -242,9 +242,9 @@ def test_a_query_of_lapsing_punctuations_is_told_of_reused_values_and_these_make
     query = "CREATE QUERY q AS SELECT x.a FROM x, y WHERE x.a = y.a;"
     (refused,) = parse(declared + query).declarations.queries.values()
     shown = length.replace("'", "")
-    told = [f"{name} PUNCTUATED ON (a) REUSED AFTER {shown}" for name in "xy"]
-    assert f"{' and '.join(told)} (values that come again join no older tuples)" in verdict(refused).hint
-    for name, clause in zip("xy", told, strict=True):
+    clauses = [f"{name} PUNCTUATED ON (a) REUSED AFTER {shown}" for name in "xy"]
+    assert f"{' and '.join(clauses)} (values that come again join no older tuples)" in verdict(refused).hint
+    for name, clause in zip("xy", clauses, strict=True):
         declared = declared.replace(
             f"PUNCTUATED ON (a) LIFESPAN {length} FROM '{name}'", f"{clause[2:]} FROM '{name}'"
         )

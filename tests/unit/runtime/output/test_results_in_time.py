@@ -50,12 +50,12 @@ def test_each_query_in_the_order_of_time_and_all_else_as_it_was(seed: int, tmp_p
         before = [written(folder, f"part-{place}", lines) for place, lines in enumerate(files)]
         after = in_time(str(folder), before)
         merged += len(after) < len(before)
-        told = [line for results in after for line in read(folder, results)]
+        told_lines = [line for results in after for line in read(folder, results)]
         every = [line for lines in files for line in lines]
-        assert sorted(told) == sorted((query, text) for query, _, text in every)
+        assert sorted(told_lines) == sorted((query, text) for query, _, text in every)
         for query in {query for query, _, _ in every}:
             mine = [(time, text) for one, time, text in every if one == query]
-            assert [text for one, text in told if one == query] == [
+            assert [text for one, text in told_lines if one == query] == [
                 text for _, text in sorted(mine, key=lambda line: line[0])
             ]
         assert sum((sum(one.counts.values()) for one in after), 0) == len(every)
