@@ -76,7 +76,7 @@ def contradict(conditions: Sequence[Expression]) -> bool:
 
 
 def _never_hold(clauses: PredicateSet) -> bool:
-    """Whether clauses that are conjoined contradict; what is said of one term alone has been united by that."""
+    """Whether conjoined clauses contradict; what is said of one term alone is united by conjoining."""
     if (NEVER,) in clauses:
         return True
     if len({atom.term for clause in clauses for atom in clause}) == 1 and all(len(c) == 1 for c in clauses):
