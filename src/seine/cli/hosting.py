@@ -57,14 +57,15 @@ def add_sharing(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_sample(parser: argparse.ArgumentParser) -> None:
+def add_sample(parser: argparse.ArgumentParser, default: int = MOST_SAMPLED) -> None:
     """Add the option `--sample`: how many rows of the files a plan is chosen by; none changes an answer."""
+    usual = f"{default:,}; 0: none" if default else "0: none are opened"
     parser.add_argument(
         "--sample",
         metavar="N",
         type=_count,
-        default=MOST_SAMPLED,
-        help=f"rows of each source that are looked at to choose a plan ({MOST_SAMPLED:,}; 0: none)",
+        default=default,
+        help=f"rows of each source that are looked at to choose a plan ({usual})",
     )
 
 

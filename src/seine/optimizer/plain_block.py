@@ -22,6 +22,7 @@ from seine.algebra.plan import Join, Lookup, Plan, Project, Scan, Select
 from seine.optimizer.block import Block, stated_conditions, take_apart
 from seine.optimizer.estimates import Estimates
 from seine.optimizer.join_orders import order as order_by_cost
+from seine.optimizer.known_empty import contradict
 from seine.optimizer.rules.order_joins import choose_order
 from seine.optimizer.traverse import LARGEST_SUBSTITUTION, identity
 
@@ -46,6 +47,8 @@ def plain_block(plan: Plan, young: Young, *, estimates: Estimates | None = None)
     )
     if sum(expression.size for expression in (*conditions, *outputs)) > LARGEST_SUBSTITUTION:
         return None  # some rules leave large expressions where they are
+    if contradict(conditions):
+        return None  # there is less to be made of it
     local, common = _pushed(items, starts, conditions)
     scans = [young(item) if isinstance(item, Scan) else (item, ()) for item in items]
     order = tuple(_order(items, scans, local, common, starts, estimates))

@@ -23,7 +23,7 @@ from tests.support.seeds import seeds
 
 QUERIES = (
     "SELECT a FROM s",
-    "SELECT x.a, name FROM s x, t y, r WHERE x.a = y.a AND r.a = y.a AND r.name = 'n' AND x.b > 1 AND 1 = 2",
+    "SELECT x.a, name FROM s x, t y, r WHERE x.a = y.a AND r.a = y.a AND r.name = 'n' AND x.b > 1 AND 1 = 1",
     "SELECT y.a FROM r, s x, t y WHERE NOT r.a <> x.a AND x.a - y.a = 0 AND r.a > 5 AND TRUE",
     "SELECT x.a FROM v, r, s x WHERE v.a = x.a AND r.name = x.c",
     "SELECT x.a + 1 AS n FROM s x JOIN s y ON x.a = y.a AND x.b > 2 JOIN t z ON z.e = x.a WHERE z.e < y.b",

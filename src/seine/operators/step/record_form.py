@@ -28,6 +28,7 @@ class Form:
     domain: str
     limit: int
     importance: Expression | None = None
+    in_time: bool = False
 
     @property
     def types(self) -> tuple[Type, ...]:

@@ -36,6 +36,7 @@ from seine.runtime.output.outlets import (
 )
 from seine.runtime.output.query_files import QueryFiles, is_folder
 from seine.runtime.output.result_index import ResultIndex
+from seine.runtime.output.results_in_time import in_time
 from seine.runtime.output.segmented_file import LogSegment, SegmentedFile
 from seine.runtime.output.tally import Tally
 from seine.runtime.output.task_report import QueryRanges, SourceReport, TaskReport, WrittenResults
@@ -148,9 +149,11 @@ class Sink:
         sources = [report.source for report in reports if report.source is not None]
         totals.input_rows += sum(source.rows + source.dead for source in sources)
         self._take_dead(entry, sources)
-        for report in sorted(reports, key=lambda report: (report.stage, report.bucket)):
-            if report.results is not None:
-                self._take_results(entry, report.results, withheld)
+        reports = sorted(reports, key=lambda report: (report.stage, report.bucket))
+        written = [report.results for report in reports if report.results is not None]
+        for results in in_time(self._deployment.results(entry.number), written):
+            self._take_results(entry, results, withheld)
+        for report in reports:
             for notice in report.state.notices:
                 _logger.warning("an operator reports: %s", notice, extra={"entry": entry.number})
                 self._letter({"reason": notice})
@@ -248,7 +251,7 @@ class Sink:
                 self._append_within_limits(stream, over, silent)
             else:
                 if isinstance(self._out, QueryFiles):
-                    self._out.append_ranges(stream, list(counts), results.ranges)
+                    self._out.append_ranges(stream, list(counts), results.ranges.by_query)
                 else:
                     self._out.append(stream)
                 if self._log is not None:

@@ -10,17 +10,26 @@ from msgspec import Struct
 from seine.algebra.arrays import AnyArray
 from seine.operators.limited.memory_account import MemoryAccount
 from seine.operators.state.work_budget import NodeWork
+from seine.rows.delta import NEVER
+
+ANY_TIME = NEVER  # of records that may stand anywhere
 
 
 class QueryRanges(Struct, frozen=True, array_like=True):
-    """Consecutive pieces of a file, of records of one query each: its place among those counted, bytes."""
+    """Consecutive pieces of a file, of records of one query each: its place among those counted, bytes.
+
+    Of queries whose records are told in the order of time, each piece has a time; others have `ANY_TIME`.
+    There are no times if no query has.
+    """
 
     packed_queries: bytes
     packed_sizes: bytes
+    packed_times: bytes = b""
 
     @staticmethod
-    def of(queries: npt.ArrayLike, sizes: npt.ArrayLike) -> QueryRanges:
-        return QueryRanges(np.asarray(queries, np.int32).tobytes(), np.asarray(sizes, np.int64).tobytes())
+    def of(queries: npt.ArrayLike, sizes: npt.ArrayLike, times: npt.ArrayLike = ()) -> QueryRanges:
+        packed = (np.asarray(sizes, np.int64).tobytes(), np.asarray(times, np.int64).tobytes())
+        return QueryRanges(np.asarray(queries, np.int32).tobytes(), *packed)
 
     @property
     def queries(self) -> AnyArray:
@@ -29,6 +38,22 @@ class QueryRanges(Struct, frozen=True, array_like=True):
     @property
     def sizes(self) -> AnyArray:
         return np.frombuffer(self.packed_sizes, np.int64)
+
+    @property
+    def by_query(self) -> QueryRanges:
+        """Pieces that touch and are of one query, taken as one.
+
+        >>> merged = QueryRanges.of([4, 4, 2], [10, 20, 5], [1, 2, 1]).by_query
+        >>> merged.queries.tolist(), merged.sizes.tolist()
+        ([4, 2], [30, 5])
+        """
+        queries, ends = self.queries, np.cumsum(self.sizes)
+        last = np.append(queries[1:] != queries[:-1], True)[: len(queries)]
+        return QueryRanges.of(queries[last], np.diff(ends[last], prepend=0))
+
+    @property
+    def times(self) -> AnyArray:
+        return np.frombuffer(self.packed_times, np.int64)
 
 
 class WrittenResults(Struct, frozen=True):
