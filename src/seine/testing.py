@@ -16,6 +16,7 @@ import os
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -28,6 +29,7 @@ from seine.frontends.script.script import Script
 from seine.run import Options
 from seine.run_local import collect
 from seine.scratch_folder import scratch_folder
+from seine.user_code.process import functions_in_this_process
 
 Row = Mapping[str, Any]
 _Table = TypeVar("_Table", StreamDef, RelationDef)
@@ -61,14 +63,20 @@ class Result:
 
 
 def run_script(
-    script: str, *, folder: str | None = None, batch_rows: int | None = None, **inputs: Iterable[Row]
+    script: str,
+    *,
+    folder: str | None = None,
+    batch_rows: int | None = None,
+    functions_here: bool = False,
+    **inputs: Iterable[Row],
 ) -> Result:
     """Run the text of a script to the end of its input.
 
     Each of `inputs` is the rows of the stream or relation of that name, instead of what it is declared to be
     FROM: dictionaries, as the objects of JSON Lines, `@op` and `@punctuate` among them; dates, timestamps and
     decimals may be Python's. What is not given is read as declared, relative to `folder`. `batch_rows`
-    cuts the input into micro-batches: no answer depends on it.
+    cuts the input into micro-batches: no answer depends on it. Functions of your own run in a process of
+    their own, as everywhere; with `functions_here` in this one, where a debugger stops in them.
 
     >>> result = run_script('''
     ...     CREATE STREAM bid (item BIGINT, price DOUBLE, ts BIGINT) TIMESTAMP BY ts FROM 'bid.jsonl';
@@ -80,7 +88,8 @@ def run_script(
     with tempfile.TemporaryDirectory(dir=scratch_folder()) as work:
         parsed = parse_script(script, file="script", folder=os.path.abspath(folder or os.curdir))
         _feed(parsed, inputs, work)
-        done = collect(parsed, Options(batch_rows=batch_rows))
+        with functions_in_this_process() if functions_here else nullcontext():
+            done = collect(parsed, Options(batch_rows=batch_rows))
     return Result(done.records, done.dead, done.stats)
 
 

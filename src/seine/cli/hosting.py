@@ -23,6 +23,8 @@ from seine.intake.retention_limit import RetentionLimit
 from seine.network.plan.purge_options import with_purging
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.operators.state.work_budget import WorkBudget
+from seine.cli.udf_option import function_limits
+from seine.user_code.limits import FunctionLimits
 from seine.run import Options, Run
 from seine.runtime.folder.sampling import MOST_SAMPLED
 from seine.scratch_folder import scratch_folder
@@ -131,11 +133,10 @@ def add_budget(parser: argparse.ArgumentParser) -> None:
 
 def budget(arguments: argparse.Namespace) -> WorkBudget | None:
     """What the options say; None if nothing."""
-    if arguments.budget_candidates is None and arguments.budget_bytes is None:
-        return None
-    usual = WorkBudget()
-    candidates, size = arguments.budget_candidates, arguments.budget_bytes
-    return WorkBudget(candidates or usual.candidates, size or usual.bytes)
+    given = {"candidates": arguments.budget_candidates, "bytes": arguments.budget_bytes}
+    known = {name: value for name, value in given.items() if value is not None}
+    limits = function_limits(arguments)
+    return WorkBudget(**known, functions=limits) if known or limits != FunctionLimits() else None
 
 
 def add_options_file(parser: argparse.ArgumentParser, otherwise: str = " (else: the environment)") -> None:

@@ -26,7 +26,7 @@ from seine.cli.hosting import (
     strategy,
 )
 from seine.cli.progress_line import ProgressLine
-from seine.cli.udf_option import add_udf
+from seine.cli.udf_option import add_function_limits, add_udf
 from seine.errors import RunError
 from seine.frontends.script.script_file import read_script
 from seine.run import Options
@@ -72,6 +72,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="most tuples that queries WITH (memory = ...) hold together",
     )
     add_udf(parser)
+    add_function_limits(parser)
     add_options_file(parser)
     parser.add_argument("--follow", action="store_true", help="keep waiting for more input at the end of it")
     add_keep(parser)

@@ -32,7 +32,7 @@ from seine.cli.reach_options import add_reach, reach_of
 from seine.cli.service_client import FOLDER
 from seine.cli.shortages import shortage_of
 from seine.cli.stop_signals import StopSignals
-from seine.cli.udf_option import add_udf
+from seine.cli.udf_option import add_function_limits, add_udf
 from seine.errors import RunError, SeineError
 from seine.runtime.option_secrets import OptionSecrets
 from seine.service.access.token_file import TokenFile
@@ -116,6 +116,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add_purging(parser)
     add_hosting(parser)
     add_udf(parser)
+    add_function_limits(parser)
     parser.set_defaults(command=command, hosts=True)
 
 

@@ -44,6 +44,7 @@ from seine.spark.landing import fields_of, folded, land_whole
 from seine.spark.running import Running
 from seine.spark.session import require_settings
 from seine.spark.typed_results import follow_results
+from seine.user_code.declared_code import place_of_function
 
 _logger = logging.getLogger(__name__)
 
@@ -140,13 +141,11 @@ class Engine:
         self._aggregates.append(aggregate)
 
     def function(self, function: UserFunction) -> None:
-        """Register a function that @seine.function has declared; it must be importable where queries run."""
+        """Register a function that @seine.function has declared, in a module, this program or a notebook."""
         self._refuse_started()
         if not isinstance(function, UserFunction):
             raise SeineError(f"{function!r} is no function for queries", hint="declare it by @seine.function")
-        if function.module == "__main__" or "<locals>" in function.attribute:
-            hint = "put it into a module that workers can import"
-            raise SeineError(f"function {function.name} cannot be imported by workers", hint=hint)
+        place_of_function(function)  # which refuses what workers cannot have
         register_function(function)
 
     def register(self, text: str) -> None:

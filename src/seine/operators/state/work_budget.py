@@ -18,7 +18,7 @@ query is at fault for these.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from time import thread_time_ns
@@ -28,8 +28,9 @@ from typing import Literal, Protocol, TypeVar, cast
 from msgspec import Struct
 
 from seine.errors import SeineError
+from seine.user_code.limits import FunctionFault, FunctionLimits, remembering_faults
 
-FaultKind = Literal["budget", "error", "memory", "quota"]
+FaultKind = Literal["budget", "error", "memory", "quota", "function"]
 Piece = TypeVar("Piece")
 Account = TypeVar("Account", bound="ByteAccount")
 
@@ -37,10 +38,14 @@ _MOST_REASON = 500  # characters of an error's message that a fault keeps
 
 
 class WorkBudget(Struct, frozen=True):
-    """The most candidates and bytes of one node, or bytes of records of one query, in one task."""
+    """The most candidates and bytes of one node, or bytes of records of one query, in one task.
+
+    Users' functions have limits of their own: they run in another process.
+    """
 
     candidates: int = 50_000_000
     bytes: int = 1 << 30
+    functions: FunctionLimits = FunctionLimits()
 
     @property
     def too_many_candidates(self) -> str:
@@ -66,18 +71,32 @@ class NodeWork(Struct, frozen=True, array_like=True):
 class NodeFault(Exception):
     """Nodes that went over their budget, or raised; or queries whose own results are too many.
 
-    Either there are nodes, or there are queries. `others` are those that the same task met besides.
+    Either there are nodes, or there are queries. `others` are those that the same task met besides. A users'
+    `function` at fault is that of the queries which call it.
     """
 
     def __init__(
-        self, kind: FaultKind, reason: str, nodes: tuple[int, ...] = (), queries: tuple[str, ...] = ()
+        self,
+        kind: FaultKind,
+        reason: str,
+        nodes: tuple[int, ...] = (),
+        queries: tuple[str, ...] = (),
+        function: str = "",
     ) -> None:
         super().__init__(reason)
+        self.function = function
         self.kind = kind
         self.reason = reason
         self.nodes = nodes
         self.queries = queries
         self.others: tuple[NodeFault, ...] = ()
+
+
+def first_fault(faults: Sequence[NodeFault]) -> NodeFault:
+    """The first of some faults, with all the others that were met besides."""
+    first, *others = [one for fault in faults for one in (fault, *fault.others)]
+    first.others = tuple(others)
+    return first
 
 
 class ByteAccount(Protocol):
@@ -104,10 +123,11 @@ class WorkMeter:
 
     @contextmanager
     def counting(self) -> Iterator[None]:
-        """Let candidates that are formed within be counted here."""
+        """Let candidates that are formed within be counted here, and what users' code fails for."""
         token = _meter.set(self)
         try:
-            yield
+            with remembering_faults():
+                yield
         finally:
             _meter.reset(token)
 
@@ -192,6 +212,8 @@ class NodesAtWork:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._meter.swap(self._before)
+        if isinstance(error, FunctionFault):
+            raise NodeFault("function", error.message, self._nodes, function=error.function) from error
         if isinstance(error, Exception) and not isinstance(error, (NodeFault, SeineError, OSError)):
             message = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
             fault: FaultKind = "memory" if isinstance(error, MemoryError) else "error"
