@@ -23,7 +23,7 @@ _FORM = "def f(s: str) -> str, or @seine.function(arguments=('STRING',), result=
 
 @dataclass(frozen=True)
 class UserFunction:
-    """A function of Arrow arrays of one length, NULLs included, that gives such an array; or of single values.
+    """A function of Arrow arrays of one length, NULLs included, that gives one; or of single values.
 
     `arguments` are the types that arguments are cast to. `takes` is None for a function of arrays; for one of
     single values it says which arguments may be None: the value is NULL where another one is. `module` and
@@ -88,7 +88,9 @@ def function(
         types = tuple(_type(label, one) for one in arguments) or read.arguments
         given = _type(label, result) if result else read.result
         if given is None or not types:
-            raise SeineError(f"function {label} does not say the types of its arguments and result", hint=_FORM)
+            raise SeineError(
+                f"function {label} does not say the types of its arguments and result", hint=_FORM
+            )
         made = UserFunction(label, call, types, given, read.takes, call.__module__, call.__qualname__)
         _check(made)
         _check_parameters(made)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from seine.cli.hosting import (
     add_budget,
+    add_function_limits,
     add_hosting,
     add_keep,
     add_lead,
@@ -26,7 +27,7 @@ from seine.cli.hosting import (
     strategy,
 )
 from seine.cli.progress_line import ProgressLine
-from seine.cli.udf_option import add_function_limits, add_udf
+from seine.cli.udf_option import add_udf
 from seine.errors import RunError
 from seine.frontends.script.script_file import read_script
 from seine.run import Options

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from seine.cli.hosting import (
     add_budget,
+    add_function_limits,
     add_hosting,
     add_keep,
     add_lead,
@@ -32,7 +33,7 @@ from seine.cli.reach_options import add_reach, reach_of
 from seine.cli.service_client import FOLDER
 from seine.cli.shortages import shortage_of
 from seine.cli.stop_signals import StopSignals
-from seine.cli.udf_option import add_function_limits, add_udf
+from seine.cli.udf_option import add_udf
 from seine.errors import RunError, SeineError
 from seine.runtime.option_secrets import OptionSecrets
 from seine.service.access.token_file import TokenFile

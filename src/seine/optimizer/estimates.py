@@ -165,6 +165,6 @@ def share(predicate: Expression, columns: list[pa.Array], count: int) -> float:
 
 
 def readable(expression: Expression, columns: list[pa.Array]) -> bool:
-    """Whether a sample tells the values of an expression: it has every column, and calls no user's function."""
+    """Whether a sample tells the values of an expression: it has its columns, and no user's function."""
     known = all(index < len(columns) for index in columns_of(expression))
     return known and not calls_user_code(expression)

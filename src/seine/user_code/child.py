@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from seine.user_code.answers import Answering, LoadError
+from seine.user_code.code_answers import Answering, LoadError
 from seine.user_code.messages import EndedError, Header, Link
 
 _ORPHAN_SECONDS = 5.0  # beyond its limit, before a process ends itself

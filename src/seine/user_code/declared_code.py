@@ -43,7 +43,9 @@ def place_of_function(function: UserFunction) -> CodePlace:
     return _place(function.name, function.module, function.attribute, function.call)
 
 
-def call_by_rows(code: UserCode, what: str, rows: pa.RecordBatch, notices: list[str], **more: Any) -> pa.Array:
+def call_by_rows(
+    code: UserCode, what: str, rows: pa.RecordBatch, notices: list[str], **more: Any
+) -> pa.Array:
     """One column of answers for some rows, a batch after the other."""
     parts = [rows.slice(start, MOST_ROWS) for start in range(0, rows.num_rows, MOST_ROWS)]
     answers = [code.ask(what, [part], part.num_rows, **more) for part in parts]

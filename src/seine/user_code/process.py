@@ -4,7 +4,7 @@
     ask(place, "call", arguments) ──request──> runs the function
               values              <──answer─── ... or hangs, dies, needs too much memory: a FunctionFault
 
-A request has at most `MOST_ROWS` rows, so the limit of time is one of time a row. What dies is tried once more,
+A request has at most `MOST_ROWS` rows: the limit of time is one of time a row. What dies is tried once more,
 in another child: it may have been somebody else's doing. What hangs is not: who waits has waited long enough.
 """
 
@@ -30,8 +30,8 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from seine.user_code.answers import Answer, Answering, LoadError
 from seine.algebra.code_place import CodePlace
+from seine.user_code.code_answers import Answer, Answering, LoadError
 from seine.user_code.limits import FunctionFault, FunctionLimits, known_faults
 from seine.user_code.messages import EndedError, Header, Link
 

@@ -1,4 +1,4 @@
-"""Aggregates that fold values one by one, over the groups of a step: the loops of `add`, `merge` and `finish`.
+"""Aggregates that fold values one by one over the groups of a step: the loops of add, merge and finish.
 
     group of values 3 3 7     untouched: add(add(add(init, 3), 3), 7)     at a place with a new 9:
                               merge(untouched, add(init, 9)) ── finish ──> result
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -25,7 +25,7 @@ Notice = Callable[[str], None]
 class Folding(Protocol):
     """What folds values; see `seine.algebra.aggregates.FoldedAggregate`."""
 
-    name: Any
+    name: ClassVar[str]
 
     def init(self) -> Any: ...
 
@@ -75,9 +75,7 @@ class ValueFolds:
             start = end
         return self._results(made), pa.array(states, pa.string())
 
-    def _group(
-        self, first: int, last: int, items: tuple[Any, Any, Any], values: Sequence[Any]
-    ) -> list[Any]:
+    def _group(self, first: int, last: int, items: tuple[Any, Any, Any], values: Sequence[Any]) -> list[Any]:
         """The results of one group at its places; of no values it is NULL."""
         place, rank, weight = items
         _, spot, often = np.unique(rank, return_inverse=True, return_counts=True)

@@ -67,9 +67,9 @@ class UserFolds:
         for start, end in _chunks(bounds, firsts):
             part = slice(firsts[start], firsts[end])
             here = _batch(group=group[part] - start, end=ends[part] - bounds[start])
-            some = values.slice(bounds[start], bounds[end] - bounds[start])
+            coming = values.slice(bounds[start], bounds[end] - bounds[start])
             known = _batch(state=before.slice(start, end - start))
-            made, kept = self._ask("lasting", [some, here, known], some.num_rows)
+            made, kept = self._ask("lasting", [coming, here, known], coming.num_rows)
             results.append(made)
             states.append(kept)
         return pa.concat_arrays(results), pa.concat_arrays(states)

@@ -88,7 +88,7 @@ def tidy(constant: Literal) -> Literal:
 
 @lru_cache(maxsize=1 << 12)
 def fold(call: Call) -> Expression:
-    """Constant folding: the value of a call of constants; one with a very long text, or of a user's, stays."""
+    """Constant folding: the value of a call of constants; one with a very long text, or a user's, stays."""
     if call.name.startswith(PREFIX):
         return call
     value = _value(evaluate(call, [], 1)[0], call.type)

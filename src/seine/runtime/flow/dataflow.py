@@ -196,7 +196,9 @@ class Dataflow:
             try:
                 with meter.at(node.id):
                     one(self, arrived, emission)
-            except NodeFault as fault:  # others are tried all the same: so one try finds all that are at fault
+            except (
+                NodeFault
+            ) as fault:  # others are tried all the same: so one try finds all that are at fault
                 if fault.kind == "memory":
                     raise
                 faults.append(fault)

@@ -1,6 +1,6 @@
 """Users' functions of a pipeline, kept in its folder: every process that works for it finds them there.
 
-functions/index.json     what to load: files, functions of modules that are importable, and of a program itself
+functions/index.json     what to load: files, and functions of importable modules and of a program itself
 functions/<digest>.py    a copy of a file that was given by --udf
 functions/<name>.json    the code of a function that a program or a notebook has declared itself, pickled
 

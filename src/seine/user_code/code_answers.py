@@ -7,8 +7,8 @@
     lasting  the same over values that never go                      results and states
 
 A function that raises for many rows is asked again for halves of them, down to single rows, so that which
-rows are NULL does not depend on what else was in the batch. An aggregate that raises makes NULL of the results
-that it was called for and leaves a notice. What runs out of memory does not go on.
+rows are NULL does not depend on what else was in the batch. An aggregate that raises makes NULL of the
+results that it was called for and leaves a notice. What runs out of memory does not go on.
 """
 
 from __future__ import annotations
