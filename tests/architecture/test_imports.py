@@ -146,6 +146,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "algebra",
         "errors",
         "user_code",
+        "operators",
         "frontends",
         "safety",
         "network",

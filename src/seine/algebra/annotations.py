@@ -24,6 +24,7 @@ _TYPES: dict[Any, Type] = {
     dt.date: DATE,
     dt.datetime: TIMESTAMP,
 }
+_UNIONS = Union, types.UnionType
 _KNOWN = "str, int, float, bool, datetime.date or datetime.datetime, also with | None"
 _PYTHON = "builtins", "datetime", "decimal", "fractions", "uuid"  # the modules of types of single values
 
@@ -82,7 +83,7 @@ def _written(call: Callable[..., Any]) -> dict[str, Any]:
 
 def _or_none(hint: Any) -> tuple[Any, bool]:
     """An annotation without None, and whether it had it."""
-    if get_origin(hint) not in (Union, types.UnionType):
+    if get_origin(hint) not in _UNIONS:
         return hint, False
     others = [one for one in get_args(hint) if one is not type(None)]
     return (others[0] if len(others) == 1 else hint), len(others) < len(get_args(hint))
@@ -92,6 +93,8 @@ def _is_single(hint: Any) -> bool:
     """Whether an annotation is one of Python's own types, whatever Seine makes of it."""
     alone = _or_none(hint)[0]
     kind = get_origin(alone) or alone
+    if kind in _UNIONS:
+        return all(map(_is_single, get_args(alone)))
     return hint is not None and getattr(kind, "__module__", "") in _PYTHON and kind is not object
 
 

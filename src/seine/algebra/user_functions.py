@@ -63,8 +63,8 @@ def function(
 ) -> UserFunction | Callable[[Callable[..., Any]], UserFunction]:
     """Declare a function for queries; its name is that of the Python function unless another is given.
 
-    Its parameters are Arrow arrays, and it gives one; or they are annotated with Python's own types, and it is
-    called for each row. Then the types of SQL follow from the annotations, unless they are given. Where an
+    Its parameters are Arrow arrays, and it gives one; or they are annotated with Python's own types, and it
+    is called for each row. Then the types of SQL follow from the annotations, unless they are given. Where an
     argument is NULL the value is NULL, but for parameters that are `str | None`: these are given None.
 
     >>> import pyarrow.compute as pc

@@ -96,7 +96,7 @@ def resolve_aggregate(name: str, args: Sequence[Expression], distinct: bool) -> 
 
 
 def is_user_code(call: AggregateCall) -> bool:
-    """Whether users' code takes part in an aggregate: the aggregate itself, or a function of what it is of."""
+    """Whether users' code takes part in an aggregate: it is theirs, or a function in its arguments is."""
     return aggregates.lookup(call.function) is not None or any(map(calls_user_code, call.args))
 
 
