@@ -182,8 +182,8 @@ class Engine:
         the queries need that are there now, and at least `depth`, for those to come.
         With `keep` results and dead letters are kept for a time, "7d", or up to a size, "10GB".
         Sinks get them besides, and the run ends when these have everything; `${NAME}` is in the environment.
-        Functions of your own take at most `function_seconds` for a batch, 10, and their processes have at most
-        `function_bytes` of memory for themselves, 2 GiB: else the queries that call them fail.
+        Functions of your own take at most `function_seconds` for a batch, 10, and their processes have at
+        most `function_bytes` of memory for themselves, 2 GiB: else the queries that call them fail.
         With `available_now`, what the DataFrames have now is processed and the run ends. After a
         crash a callback may get the records of one micro-batch again; the others never do.
         """
