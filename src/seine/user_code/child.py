@@ -9,6 +9,7 @@ import os
 import resource
 import signal
 import socket
+import time
 from collections.abc import Sequence
 
 import pyarrow as pa
@@ -45,6 +46,7 @@ def main(end: int, most_bytes: int) -> None:
 def _answered(
     answering: Answering, header: Header, batches: Sequence[pa.RecordBatch]
 ) -> tuple[Header, list[pa.RecordBatch]]:
+    before = time.process_time_ns()
     try:
         answer = answering.answer(header, batches)
     except MemoryError:
@@ -52,4 +54,4 @@ def _answered(
     except LoadError as error:
         return {"load": str(error)}, []
     columns = [pa.RecordBatch.from_arrays([column], ["c"]) for column in answer.columns]
-    return {"notices": answer.notices}, columns
+    return {"notices": answer.notices, "cpu": time.process_time_ns() - before}, columns

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -28,20 +28,31 @@ class FunctionFault(RunError):
         self.function = function
 
 
+class FunctionTask:
+    """What users' code has done in one task: what failed, by the key of the code, and its CPU time.
+
+    Code that has failed is not asked again there: one that hangs is waited for once.
+    """
+
+    def __init__(self, spent: Callable[[int], None]) -> None:
+        """`spent` hears of CPU time in nanoseconds."""
+        self.failed: dict[str, FunctionFault] = {}
+        self.spent = spent
+
+
 @contextmanager
-def remembering_faults() -> Iterator[None]:
-    """Within this, a task, code that has failed is not asked again: one that hangs is waited for once."""
-    token = _failed.set({})
+def task_of_functions(spent: Callable[[int], None]) -> Iterator[None]:
+    """Within this, what users' code does is of one task."""
+    token = _task.set(FunctionTask(spent))
     try:
         yield
     finally:
-        _failed.reset(token)
+        _task.reset(token)
 
 
-def known_faults() -> dict[str, FunctionFault]:
-    """What failed in the task at hand, by the key of the code; outside of tasks it is forgotten at once."""
-    known = _failed.get()
-    return {} if known is None else known
+def function_task() -> FunctionTask:
+    """The task at hand; outside of tasks nothing is remembered."""
+    return _task.get() or FunctionTask(lambda spent: None)
 
 
-_failed: ContextVar[dict[str, FunctionFault] | None] = ContextVar("failed", default=None)
+_task: ContextVar[FunctionTask | None] = ContextVar("task", default=None)

@@ -32,7 +32,7 @@ import pyarrow as pa
 
 from seine.algebra.code_place import CodePlace
 from seine.user_code.code_answers import Answer, Answering, LoadError
-from seine.user_code.limits import FunctionFault, FunctionLimits, known_faults
+from seine.user_code.limits import FunctionFault, FunctionLimits, function_task
 from seine.user_code.messages import EndedError, Header, Link
 
 _LOAD_SECONDS = 60.0  # to start and to load users' code: a module may read a model
@@ -58,14 +58,16 @@ class UserCode:
         here = _here.get()
         if here is not None:
             return here.ask(self, {"do": what, **more}, batches)
-        failed = known_faults()
-        if self.key in failed:
-            raise FunctionFault(failed[self.key].message, self.name)
+        task = function_task()
+        if self.key in task.failed:
+            raise FunctionFault(task.failed[self.key].message, self.name)
         try:
-            return _processes.ask(self, {"do": what, **more}, batches, rows)
+            answer = _processes.ask(self, {"do": what, **more}, batches, rows)
         except FunctionFault as fault:
-            failed[self.key] = fault
+            task.failed[self.key] = fault
             raise
+        task.spent(answer.cpu)
+        return answer
 
     @property
     def key(self) -> str:
@@ -198,7 +200,7 @@ class _Child:
             raise FunctionFault(f"{code.words} needed more than {limit} {purpose}", code.name)
         if "load" in answer:
             raise _not_loaded(code, answer["load"])
-        return Answer(tuple(batch.column(0) for batch in columns), tuple(answer["notices"]))
+        return Answer(tuple(batch.column(0) for batch in columns), tuple(answer["notices"]), answer["cpu"])
 
     def end(self, seconds: float = 0) -> str:
         """End the process, which is given so long to end by itself; how it has ended."""

@@ -15,15 +15,18 @@ import pytest
 
 from seine.algebra.user_functions import UserFunction, function
 from seine.user_code.declared_code import call_by_rows, code_of_function
-from seine.user_code.limits import FunctionFault, FunctionLimits, remembering_faults
+from seine.user_code.limits import FunctionFault, FunctionLimits, task_of_functions
 from seine.user_code.process import functions_in_this_process, limit_functions
 
 ROWS = pa.record_batch({"a0": pa.array([1, 13, None, 3])})
 
 
+SHORT, AMPLE = (FunctionLimits(seconds, bytes=1 << 30) for seconds in (2.0, 120.0))
+
+
 @pytest.fixture(autouse=True)
 def _limited() -> Iterator[None]:
-    limit_functions(FunctionLimits(seconds=2.0, bytes=1 << 30))
+    limit_functions(AMPLE)
     yield
     limit_functions(FunctionLimits())
 
@@ -79,9 +82,11 @@ def take_memory() -> None:
     ],
 )
 def test_what_goes_wrong_is_a_fault_of_that_function_alone(at_13: Callable[[], Any], words: str) -> None:
+    limit_functions(SHORT if "longer" in words else AMPLE)
     with pytest.raises(FunctionFault, match=words) as raised:
         called(bad(at_13))
     assert raised.value.function == "act"
+    limit_functions(AMPLE)
     assert called(next_of) == [2, 14, None, 4]
 
 
@@ -111,12 +116,27 @@ def test_code_that_cannot_be_loaded_is_a_fault() -> None:
 def test_in_a_task_what_hangs_is_waited_for_once() -> None:
     hanging, rows = bad(hang), pa.record_batch({"a0": pa.array([1])})
     assert called(hanging, rows) == [2]
-    with remembering_faults():
+    with task_of_functions(lambda spent: None):
+        limit_functions(SHORT)
         with pytest.raises(FunctionFault):
             called(hanging)
+        limit_functions(AMPLE)
         with pytest.raises(FunctionFault, match="longer than 2 s"):
             called(hanging, rows)
     assert called(hanging, rows) == [2]
+
+
+def test_the_time_of_the_process_is_that_of_its_task() -> None:
+    @function
+    def added(n: int) -> int:
+        return sum(range(n))
+
+    spent: list[int] = []
+    with task_of_functions(spent.append):
+        called(added, pa.record_batch({"a0": pa.array([10])}))
+        called(added, pa.record_batch({"a0": pa.array([3_000_000])}))
+    few, many = spent
+    assert many > few > 0
 
 
 def test_functions_may_run_here_for_a_debugger() -> None:

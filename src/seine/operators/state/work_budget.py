@@ -28,7 +28,7 @@ from typing import Literal, Protocol, TypeVar, cast
 from msgspec import Struct
 
 from seine.errors import SeineError
-from seine.user_code.limits import FunctionFault, FunctionLimits, remembering_faults
+from seine.user_code.limits import FunctionFault, FunctionLimits, task_of_functions
 
 FaultKind = Literal["budget", "error", "memory", "quota", "function"]
 Piece = TypeVar("Piece")
@@ -61,7 +61,9 @@ class WorkBudget(Struct, frozen=True):
 
 
 class NodeWork(Struct, frozen=True, array_like=True):
-    """What a node did in a task: CPU time of the task's thread in nanoseconds, rows that came and went."""
+    """What a node did in a task: CPU time in nanoseconds, that of users' code for it too; rows that came and
+    went.
+    """
 
     cpu: int = 0
     rows_in: int = 0
@@ -126,7 +128,7 @@ class WorkMeter:
         """Let candidates that are formed within be counted here, and what users' code fails for."""
         token = _meter.set(self)
         try:
-            with remembering_faults():
+            with task_of_functions(self.spent_elsewhere):
                 yield
         finally:
             _meter.reset(token)
@@ -142,6 +144,10 @@ class WorkMeter:
             self._cpu[before] += now - self._since
         self._at, self._since = nodes, now
         return before
+
+    def spent_elsewhere(self, cpu: int) -> None:
+        """Another process has worked so long for the nodes at work."""
+        self._cpu[self._at] += cpu
 
     def passed(self, node: int, rows: int, receivers: Iterable[int]) -> None:
         """A node gives rows to others."""
