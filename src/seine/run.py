@@ -119,6 +119,8 @@ class Run:
         self.deployment = Deployment(os.path.abspath(folder))
         if resumed is None:
             self._create(network, declarations, options)
+        else:
+            keep_functions(self.deployment.folder)  # those of the program itself, as they are now
         self._live = LiveQueries(self.deployment, declarations, network)
         declarations = self._live.declared
         self.records = RecordReader(lambda name: self.queries.get(name), self._table)

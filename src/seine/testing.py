@@ -16,6 +16,7 @@ import os
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -29,6 +30,7 @@ from seine.frontends.script.script import Script
 from seine.run import Options
 from seine.run_local import collect
 from seine.scratch_folder import scratch_folder
+from seine.user_code.process import functions_in_this_process
 
 Row = Mapping[str, Any]
 _Table = TypeVar("_Table", StreamDef, RelationDef)
@@ -90,6 +92,7 @@ def run_script(
     folder: str | None = None,
     batch_rows: int | None = None,
     strict: bool = True,
+    functions_here: bool = False,
     **inputs: Iterable[Row],
 ) -> Result:
     """Run the text of a script to the end of its input.
@@ -97,7 +100,8 @@ def run_script(
     Each of `inputs` is the rows of the stream or relation of that name, instead of what it is declared to be
     FROM: dictionaries, as the objects of JSON Lines, `@op` and `@punctuate` among them; dates, timestamps and
     decimals may be Python's. What is not given is read as declared, relative to `folder`. `batch_rows`
-    cuts the input into micro-batches: no answer depends on it.
+    cuts the input into micro-batches: no answer depends on it. Functions of your own run in a process of
+    their own, as everywhere; with `functions_here` in this one, where a debugger stops in them.
 
     A query that fails, and rows that become dead letters, raise an error unless `strict` is False: a test
     that expects nothing cannot pass because of them.
@@ -112,7 +116,8 @@ def run_script(
     with tempfile.TemporaryDirectory(dir=scratch_folder()) as work:
         parsed = parse_script(script, file="script", folder=os.path.abspath(folder or os.curdir))
         _feed(parsed, inputs, work)
-        done = collect(parsed, Options(batch_rows=batch_rows))
+        with functions_in_this_process() if functions_here else nullcontext():
+            done = collect(parsed, Options(batch_rows=batch_rows))
     result = Result(done.records, done.dead, done.stats)
     if strict:
         result._refuse_silence()

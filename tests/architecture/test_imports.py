@@ -19,13 +19,24 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "algebra": ("errors",),
     "rows": ("algebra",),
     "documents": ("algebra", "rows"),
-    "evaluate": ("algebra", "rows", "documents"),
+    "user_code": ("algebra", "errors", "rows"),
+    "evaluate": ("algebra", "rows", "documents", "user_code"),
     "graph": ("algebra",),
     "frontends": ("algebra", "errors"),
     "shedding": ("algebra",),
     "keyword_networks": ("algebra", "errors", "rows"),
     "document_templates": ("algebra", "rows"),
-    "operators": ("disk_sync", "algebra", "errors", "rows", "evaluate", "documents", "graph", "shedding"),
+    "operators": (
+        "disk_sync",
+        "algebra",
+        "errors",
+        "rows",
+        "user_code",
+        "evaluate",
+        "documents",
+        "graph",
+        "shedding",
+    ),
     "optimizer": ("algebra", "evaluate"),
     "safety": ("algebra", "errors", "frontends", "optimizer"),
     "network": (
@@ -48,6 +59,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "algebra",
         "errors",
         "rows",
+        "user_code",
         "evaluate",
         "graph",
         "operators",
@@ -104,7 +116,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "sinks",
     ),
     "run_local": ("scratch_folder", "errors", "operators", "frontends", "network", "runtime", "run"),
-    "testing": ("scratch_folder", "algebra", "errors", "frontends", "run", "run_local"),
+    "testing": ("scratch_folder", "algebra", "errors", "user_code", "frontends", "run", "run_local"),
     "service": (
         "disk_sync",
         "typed_json",
@@ -133,6 +145,8 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "scratch_folder",
         "algebra",
         "errors",
+        "user_code",
+        "operators",
         "frontends",
         "safety",
         "network",
@@ -183,7 +197,7 @@ FACADES = {"cli", "bench", "__main__", "__init__"}
 
 # outside library -> the only packages that may know it
 OUTSIDE: dict[str, set[str]] = {
-    "pyspark": {"spark", "bench"},  # a benchmark also runs what Spark does by itself
+    "pyspark": {"spark", "bench", "user_code"},  # a benchmark also runs Spark by itself; its cloudpickle
     "sqlglot": {"frontends"},
     "sqlalchemy": {"catalog", "intake"},  # relations may be tables
     "duckdb": {"bench"},

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from seine.cli.hosting import (
     add_budget,
+    add_function_limits,
     add_hosting,
     add_keep,
     add_lead,
@@ -72,6 +73,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="most tuples that queries WITH (memory = ...) hold together",
     )
     add_udf(parser)
+    add_function_limits(parser)
     add_options_file(parser)
     parser.add_argument("--follow", action="store_true", help="keep waiting for more input at the end of it")
     add_keep(parser)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from seine.cli.hosting import (
     add_budget,
+    add_function_limits,
     add_hosting,
     add_keep,
     add_lead,
@@ -116,6 +117,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add_purging(parser)
     add_hosting(parser)
     add_udf(parser)
+    add_function_limits(parser)
     parser.set_defaults(command=command, hosts=True)
 
 

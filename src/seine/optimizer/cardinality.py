@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from seine.algebra.expressions import Expression, columns_of, conjunction, conjuncts
 from seine.algebra.plan import Aggregate, Join, Lookup, Plan, Project, Scan, Select, UnionAll
+from seine.algebra.user_functions import calls_user_code
 from seine.evaluate.evaluate import evaluate, truth
 from seine.optimizer.block import Block
 from seine.optimizer.column_statistics import ColumnStatistics, describe_column, join_selectivity
@@ -74,7 +75,7 @@ def condition_selectivity(block: Block, number: int, items: Sequence[RowEstimate
     """The share of combinations that satisfy one condition of a block, tried on those of sampled rows."""
     condition = block.conditions[number]
     reads = sorted(block.reads[number])
-    if not reads or any(not items[item].count for item in reads):
+    if not reads or any(not items[item].count for item in reads) or calls_user_code(condition):
         return guess(condition)
     columns: list[pa.Array | None] = [None] * block.offsets[-1]
     for place, item in enumerate(reads):

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from seine.algebra.expressions import Expression, columns_of, conjunction, conjuncts
 from seine.algebra.plan import Lookup, Plan, Scan, walk
+from seine.algebra.user_functions import calls_user_code
 from seine.evaluate.evaluate import evaluate, truth
 from seine.optimizer.column_statistics import ColumnStatistics, describe_column
 from seine.optimizer.guesses import guess
@@ -164,5 +165,6 @@ def share(predicate: Expression, columns: list[pa.Array], count: int) -> float:
 
 
 def readable(expression: Expression, columns: list[pa.Array]) -> bool:
-    """Whether a sample has every column that an expression reads."""
-    return all(index < len(columns) for index in columns_of(expression))
+    """Whether a sample tells the values of an expression: it has its columns, and no user's function."""
+    known = all(index < len(columns) for index in columns_of(expression))
+    return known and not calls_user_code(expression)

@@ -247,7 +247,7 @@ class Driver:
 
     def _is_believed(self, fault: Fault) -> bool:
         """Whether a fault is to be put down to somebody; an error that is met for the first time is noted."""
-        if fault.kind == "budget" or (fault.entry, fault.nodes) in self._suspected:
+        if fault.kind in ("budget", "function") or (fault.entry, fault.nodes) in self._suspected:
             return True
         self._suspected.add((fault.entry, fault.nodes))
         _logger.warning("tried once more: %s", fault.reason, extra={"entry": fault.entry})

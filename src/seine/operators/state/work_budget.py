@@ -18,7 +18,7 @@ query is at fault for these.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from time import thread_time_ns
@@ -28,8 +28,9 @@ from typing import Literal, Protocol, TypeVar, cast
 from msgspec import Struct
 
 from seine.errors import SeineError
+from seine.user_code.limits import FunctionFault, FunctionLimits, task_of_functions
 
-FaultKind = Literal["budget", "error", "memory", "quota"]
+FaultKind = Literal["budget", "error", "memory", "quota", "function"]
 Piece = TypeVar("Piece")
 Account = TypeVar("Account", bound="ByteAccount")
 
@@ -37,10 +38,14 @@ _MOST_REASON = 500  # characters of an error's message that a fault keeps
 
 
 class WorkBudget(Struct, frozen=True):
-    """The most candidates and bytes of one node, or bytes of records of one query, in one task."""
+    """The most candidates and bytes of one node, or bytes of records of one query, in one task.
+
+    Users' functions have limits of their own: they run in another process.
+    """
 
     candidates: int = 50_000_000
     bytes: int = 1 << 30
+    functions: FunctionLimits = FunctionLimits()
 
     @property
     def too_many_candidates(self) -> str:
@@ -56,7 +61,9 @@ class WorkBudget(Struct, frozen=True):
 
 
 class NodeWork(Struct, frozen=True, array_like=True):
-    """What a node did in a task: CPU time of the task's thread in nanoseconds, rows that came and went."""
+    """What a node did in a task: CPU time in nanoseconds, that of users' code for it too; rows that came and
+    went.
+    """
 
     cpu: int = 0
     rows_in: int = 0
@@ -66,18 +73,32 @@ class NodeWork(Struct, frozen=True, array_like=True):
 class NodeFault(Exception):
     """Nodes that went over their budget, or raised; or queries whose own results are too many.
 
-    Either there are nodes, or there are queries. `others` are those that the same task met besides.
+    Either there are nodes, or there are queries. `others` are those that the same task met besides. A users'
+    `function` at fault is that of the queries which call it.
     """
 
     def __init__(
-        self, kind: FaultKind, reason: str, nodes: tuple[int, ...] = (), queries: tuple[str, ...] = ()
+        self,
+        kind: FaultKind,
+        reason: str,
+        nodes: tuple[int, ...] = (),
+        queries: tuple[str, ...] = (),
+        function: str = "",
     ) -> None:
         super().__init__(reason)
+        self.function = function
         self.kind = kind
         self.reason = reason
         self.nodes = nodes
         self.queries = queries
         self.others: tuple[NodeFault, ...] = ()
+
+
+def first_fault(faults: Sequence[NodeFault]) -> NodeFault:
+    """The first of some faults, with all the others that were met besides."""
+    first, *others = [one for fault in faults for one in (fault, *fault.others)]
+    first.others = tuple(others)
+    return first
 
 
 class ByteAccount(Protocol):
@@ -104,10 +125,11 @@ class WorkMeter:
 
     @contextmanager
     def counting(self) -> Iterator[None]:
-        """Let candidates that are formed within be counted here."""
+        """Let candidates that are formed within be counted here, and what users' code fails for."""
         token = _meter.set(self)
         try:
-            yield
+            with task_of_functions(self.spent_elsewhere):
+                yield
         finally:
             _meter.reset(token)
 
@@ -122,6 +144,10 @@ class WorkMeter:
             self._cpu[before] += now - self._since
         self._at, self._since = nodes, now
         return before
+
+    def spent_elsewhere(self, cpu: int) -> None:
+        """Another process has worked so long for the nodes at work."""
+        self._cpu[self._at] += cpu
 
     def passed(self, node: int, rows: int, receivers: Iterable[int]) -> None:
         """A node gives rows to others."""
@@ -192,6 +218,8 @@ class NodesAtWork:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._meter.swap(self._before)
+        if isinstance(error, FunctionFault):
+            raise NodeFault("function", error.message, self._nodes, function=error.function) from error
         if isinstance(error, Exception) and not isinstance(error, (NodeFault, SeineError, OSError)):
             message = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
             fault: FaultKind = "memory" if isinstance(error, MemoryError) else "error"

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from seine.algebra.expressions import Call, Column, Expression, Literal, rewrite
 from seine.algebra.types import DOUBLE, Kind, Type
+from seine.algebra.user_functions import PREFIX
 from seine.evaluate.evaluate import evaluate
 from seine.optimizer.canonical.exact_numbers import is_exact, literal_of, number_of
 
@@ -87,7 +88,9 @@ def tidy(constant: Literal) -> Literal:
 
 @lru_cache(maxsize=1 << 12)
 def fold(call: Call) -> Expression:
-    """Constant folding: the value of a call of constants; a call with a very long text stays."""
+    """Constant folding: the value of a call of constants; one with a very long text, or a user's, stays."""
+    if call.name.startswith(PREFIX):
+        return call
     value = _value(evaluate(call, [], 1)[0], call.type)
     if isinstance(value, str) and len(value) > _MAX_FOLDED_TEXT:
         return call

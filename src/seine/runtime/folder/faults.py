@@ -20,13 +20,17 @@ from seine.typed_json import write_json
 
 
 class Fault(Struct, frozen=True):
-    """What one task met: the nodes at fault or, where their own results are too many, the queries."""
+    """What one task met: the nodes at fault or, where their own results are too many, the queries.
+
+    A users' `function` at fault is that of queries of these nodes.
+    """
 
     entry: int
     kind: FaultKind
     reason: str
     nodes: tuple[int, ...] = ()
     queries: tuple[str, ...] = ()
+    function: str = ""
 
 
 class Faults:
@@ -37,7 +41,7 @@ class Faults:
 
     def write(self, entry: int, fault: NodeFault) -> None:
         """Leave a fault; when this returns it is durable."""
-        record = Fault(entry, fault.kind, fault.reason, fault.nodes, fault.queries)
+        record = Fault(entry, fault.kind, fault.reason, fault.nodes, fault.queries, fault.function)
         folder = os.path.join(self._folder, f"{entry:012d}")
         os.makedirs(folder, exist_ok=True)
         write_whole(os.path.join(folder, f"{uuid.uuid4().hex}.json"), write_json(record))
