@@ -33,6 +33,7 @@ from seine.cli.service_client import FOLDER
 from seine.cli.shortages import shortage_of
 from seine.cli.stop_signals import StopSignals
 from seine.cli.udf_option import add_udf
+from seine.cli.worker_memory import add_worker_memory, worker_memory
 from seine.errors import RunError, SeineError
 from seine.runtime.option_secrets import OptionSecrets
 from seine.service.access.token_file import TokenFile
@@ -110,6 +111,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     add_keep(parser)
     add_budget(parser)
+    add_worker_memory(parser)
     add_quota(parser)
     add_lead(parser)
     add_options_file(parser, otherwise="")
@@ -151,6 +153,7 @@ def command(arguments: argparse.Namespace) -> int:
             reach=reach_of(arguments),
             quota=quota_of(arguments),
             traces=BatchTraces.of_environment(),
+            worker_memory=worker_memory(arguments),
         )
         _Serving(arguments, listening, options, progress).go_on()
     return 0

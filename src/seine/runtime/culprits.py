@@ -61,16 +61,20 @@ class Culprits:
     def _users(self, fault: Fault) -> set[str]:
         if fault.queries:
             return {*fault.queries} - {*self._entry.withheld}
-        return {name for i in self._nodes(fault) for name in self._served(i)}
-
-    def _served(self, node_id: int) -> set[str]:
-        """The queries that a node serves; one that no query claims serves whoever reads it."""
-        readers = (node.id for node in self._network.nodes.values() if node_id in node.inputs)
-        return {*self._network.users(node_id)} or set[str]().union(*map(self._served, readers))
+        return {name for i in self._nodes(fault) for name in served_queries(self._network, i)}
 
     def _nodes(self, fault: Fault) -> list[int]:
         nodes = self._network.nodes
         return [i for i in fault.nodes if i in nodes and not isinstance(nodes[i], SourceNode)]
+
+
+def served_queries(network: Network, node_id: int) -> set[str]:
+    """The queries that a node serves; one that no query claims serves whoever reads it."""
+    users = {*network.users(node_id)}
+    if users:
+        return users
+    readers = (node.id for node in network.nodes.values() if node_id in node.inputs)
+    return users.union(*(served_queries(network, reader) for reader in readers))
 
 
 def network_of(deployment: Deployment, entry: Entry) -> tuple[Network, Version]:
