@@ -5,7 +5,7 @@ they serve fails; of several that they serve it is found out which one kills. If
 the JVM dies, all queries are suspected after `DEATHS_TO_SUSPECT` deaths in a row. Finding out is a *trial*:
 the entry is tried with some of the suspects only, and what such an attempt makes is thrown away.
 
-    none of a b c d: passes    a b: passes    c: dies       c fails; a, b and d are back before it is delivered
+    none of a b c d: passes    a b: passes    c: dies       c fails; a, b and d are back
 
 Law: nobody fails but who was at work alone each time, or whose entry dies with it as the only suspect and
 passes without any.

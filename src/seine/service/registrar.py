@@ -300,7 +300,7 @@ class Registrar:
     def withhold_gone(self, first: int, ceased: bool = False) -> None:
         """Let entries from one on go on without queries that were dropped since; nothing may run.
 
-        With `ceased` also without those that were paused or replaced, whose records of these entries are lost.
+        With `ceased` also without those that were paused or replaced, whose records of them are lost.
         """
         withhold_gone(self._deployment, first, self.view.version, self.view.standing(ceased))
 

@@ -155,8 +155,10 @@ class WorkMeter:
         """
         if self._memory is None:
             return NodeFault("memory", _words(error), self._at) if self._at else None
+        left = self._memory.free()
+        self._memory.give_room()
         self._look_at_memory()
-        self._grown[self._at] += self._memory.free()
+        self._grown[self._at] += left
         nodes, size = max(self._grown.items(), key=lambda one: one[1])
         if not nodes or size < self._memory.limit * _LEAST_TO_BLAME:
             return None

@@ -15,6 +15,7 @@ import resource
 from dataclasses import dataclass
 
 _PAGE = resource.getpagesize()
+_ROOM_TO_TELL = 64_000_000  # bytes
 _RESIDENT, _SHARED, _DATA = 1, 2, 5  # fields of /proc/self/statm, in pages
 
 
@@ -37,6 +38,11 @@ class WorkerMemory:
     def free(self) -> int:
         """The bytes that it may still ask for."""
         return max(0, self.mapped - _pages()[_DATA] * _PAGE)
+
+    def give_room(self) -> None:
+        """Let the process have a little more, so that it can tell what it was refused before it ends."""
+        hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+        resource.setrlimit(resource.RLIMIT_DATA, (self.mapped + _ROOM_TO_TELL, hard))
 
 
 _held: WorkerMemory | None = None
