@@ -1,4 +1,4 @@
-"""A service whose tasks run in a process that may die: each attempt is first made by a child that is forked."""
+"""A service whose tasks run in a process that may die: a forked child makes each attempt first."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ from seine.cli.service_client import FOLDER
 from seine.cli.shortages import shortage_of
 from seine.cli.stop_signals import StopSignals
 from seine.cli.udf_option import add_udf
-from seine.cli.worker_memory import add_worker_memory, worker_memory
+from seine.cli.memory_option import add_worker_memory, worker_memory
 from seine.errors import RunError, SeineError
 from seine.runtime.option_secrets import OptionSecrets
 from seine.service.access.token_file import TokenFile

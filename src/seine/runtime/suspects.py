@@ -123,8 +123,9 @@ class Suspects:
 
     def _evidence(self, number: int, task: int | None) -> list[AtWork]:
         """The records of the process that died; of a host that cannot tell, of all that were at work."""
-        found = [one for one in read_at_work(self._deployment.at_work) if one.entry == number and one.nodes]
-        return [one for one in found if task is None or one.task == task]
+        records = read_at_work(self._deployment.at_work)
+        busy = [one for one in records if one.entry == number and one.nodes]
+        return [one for one in busy if task is None or one.task == task]
 
     def _with_evidence(self, entry: Entry, evidence: Collection[AtWork]) -> dict[str, Failure]:
         nodes = tuple(sorted({i for one in evidence for i in one.nodes}))

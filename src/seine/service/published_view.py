@@ -111,7 +111,7 @@ class ServiceView:
     def standing(self, ceased: bool) -> dict[str, int]:
         """The queries that entries may run with, and from which one on.
 
-        Those that rest stand, and so do those before them of their name, unless it is asked for `ceased`.
+        With `ceased` they are those that run: of others, and of those that they replaced, records are lost.
         """
         if not ceased:
             return {one.query.name: 0 for one in self.registered.values()}

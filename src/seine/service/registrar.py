@@ -298,10 +298,7 @@ class Registrar:
             self._withhold(self.view.registered[key].query.name, failure.entry)
 
     def withhold_gone(self, first: int, ceased: bool = False) -> None:
-        """Let entries from one on go on without queries that were dropped since; nothing may run.
-
-        With `ceased` also without those that were paused or replaced, whose records of them are lost.
-        """
+        """Let entries from one on go on without queries that do not stand; to be called when nothing runs."""
         withhold_gone(self._deployment, first, self.view.version, self.view.standing(ceased))
 
     def _withhold(self, name: str, first: int, end: int | None = None) -> None:

@@ -7,10 +7,8 @@ def begin_task(folder: str) -> None:
     """Note which of Spark's tasks this is, and hold the process to the memory that it may take."""
     from pyspark import TaskContext
 
-    from seine.operators.state.worker_memory import hold_memory
-    from seine.runtime.folder.at_work import NO_TASK, host_task
-    from seine.runtime.folder.settings import read_settings
+    from seine.runtime.flow.task_output import begin_worker_task
 
     context = TaskContext.get()
-    host_task.set(NO_TASK if context is None else context.taskAttemptId())
-    hold_memory(read_settings(folder).worker_memory)
+    assert context is not None, "a task of Spark's"
+    begin_worker_task(folder, context.taskAttemptId())

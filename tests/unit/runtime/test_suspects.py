@@ -22,7 +22,7 @@ CREATE QUERY mirrored AS SELECT reverse(CAST(a AS STRING)) AS r FROM s WHERE a <
 KILLERS = {
     "its own output": "SELECT reverse(CAST(a AS STRING)) AS dead FROM s",
     "its own condition": "SELECT a FROM s WHERE reverse(CAST(a AS STRING)) = '31'",
-    "a shared aggregate": "SELECT a, COUNT(*) AS n FROM s GROUP BY a HAVING reverse(CAST(a AS STRING)) = '31'",
+    "a shared aggregate": "SELECT a, COUNT(*) AS n FROM s GROUP BY a HAVING reverse(CAST(a AS STRING)) = '1'",
     "a shared join": "SELECT x.a AS a FROM s x, s y WHERE reverse(CAST(x.a + y.a AS STRING)) = '31'",
 }
 

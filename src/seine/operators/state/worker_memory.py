@@ -41,8 +41,7 @@ class WorkerMemory:
 
     def give_room(self) -> None:
         """Let the process have a little more, so that it can tell what it was refused before it ends."""
-        hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
-        resource.setrlimit(resource.RLIMIT_DATA, (self.mapped + _ROOM_TO_TELL, hard))
+        _bound_data(self.mapped + _ROOM_TO_TELL)
 
 
 _held: WorkerMemory | None = None
@@ -58,16 +57,22 @@ def hold_memory(limit: int) -> None:
     global _held
     if limit == (0 if _held is None else _held.limit) or not os.path.exists("/proc/self/statm"):
         return
-    hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
     if limit == 0:
-        _held, bound = None, hard
-    else:
-        pages = _pages()
-        room = max(0, limit - (pages[_RESIDENT] - pages[_SHARED]) * _PAGE)
-        bound = pages[_DATA] * _PAGE + room
-        bound = bound if hard == resource.RLIM_INFINITY else min(bound, hard)
-        _held = WorkerMemory(limit, bound)
-    resource.setrlimit(resource.RLIMIT_DATA, (bound, hard))
+        _held = None
+        _bound_data(None)
+        return
+    pages = _pages()
+    room = max(0, limit - (pages[_RESIDENT] - pages[_SHARED]) * _PAGE)
+    _held = WorkerMemory(limit, _bound_data(pages[_DATA] * _PAGE + room))
+
+
+def _bound_data(size: int | None) -> int:
+    """Set what the process may map, which is never more than the system allows; None: as much as that."""
+    hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+    if size is None or hard != resource.RLIM_INFINITY:
+        size = hard if size is None else min(size, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (size, hard))
+    return size
 
 
 def _pages() -> list[int]:

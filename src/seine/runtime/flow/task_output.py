@@ -11,15 +11,24 @@ from contextlib import contextmanager
 from msgspec import structs
 
 from seine.operators.state.work_budget import NodeFault, WorkMeter
-from seine.operators.state.worker_memory import held_memory
+from seine.operators.state.worker_memory import held_memory, hold_memory
 from seine.runtime.flow import blob_store
 from seine.runtime.flow.emission import Emission
 from seine.runtime.flow.parcels import encode
 from seine.runtime.flow.task_row import REPORT, Row
-from seine.runtime.folder.at_work import work_record
+from seine.runtime.folder.at_work import host_task, work_record
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.output.results import Results
 from seine.runtime.output.task_report import SourceReport, StageReport, TaskReport
+
+
+def begin_worker_task(folder: str, task: int) -> None:
+    """What a process does first that is nothing but a worker: it is held to the memory that it may take.
+
+    `task` is the host's number of what it works on now.
+    """
+    host_task.set(task)
+    hold_memory(Deployment(folder).settings.worker_memory)
 
 
 @contextmanager

@@ -83,8 +83,10 @@ def work_record(folder: str) -> WorkRecord:
 def read_at_work(folder: str) -> list[AtWork]:
     """The tasks that are at work, or were when their processes died."""
     names = os.listdir(folder) if os.path.isdir(folder) else []
-    found = (_read(os.path.join(folder, name)) for name in names)
-    return sorted((one for one in found if one is not None), key=lambda one: (one.entry, one.task, one.nodes))
+    records = (_read(os.path.join(folder, name)) for name in names)
+    return sorted(
+        (one for one in records if one is not None), key=lambda one: (one.entry, one.task, one.nodes)
+    )
 
 
 def clear_at_work(folder: str) -> None:

@@ -12,7 +12,7 @@ from seine.spark.master import chosen_master
 
 _CGROUP_LIMITS = ("memory.max", "memory/memory.limit_in_bytes")  # of version 2 and 1
 _FOR_WORKERS = 0.75  # of the memory; the driver and the system have the rest
-_LEAST = 1_000_000_000  # bytes; a worker with less could not work
+_LEAST_BYTES = 1_000_000_000  # bytes; a worker with less could not work
 _SPARK_UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
@@ -44,7 +44,7 @@ def part_of(memory: int, heap: int, workers: int) -> int:
     >>> part_of(16_000_000_000, 2_000_000_000, 4), part_of(4_000_000_000, 2_000_000_000, 8)
     (2500000000, 1000000000)
     """
-    return max(_LEAST, int(memory * _FOR_WORKERS - heap) // workers)
+    return max(_LEAST_BYTES, int(memory * _FOR_WORKERS - heap) // workers)
 
 
 def machine_memory(cgroup: Path) -> int:

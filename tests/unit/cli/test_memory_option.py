@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from seine.cli.worker_memory import add_worker_memory, machine_memory, worker_memory
+from seine.cli.memory_option import add_worker_memory, machine_memory, worker_memory
 
 MACHINE = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
