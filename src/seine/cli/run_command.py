@@ -25,9 +25,9 @@ from seine.cli.hosting import (
     positive,
     strategy,
 )
+from seine.cli.memory_option import add_worker_memory, worker_memory
 from seine.cli.progress_line import ProgressLine
 from seine.cli.udf_option import add_udf
-from seine.cli.memory_option import add_worker_memory, worker_memory
 from seine.errors import RunError
 from seine.frontends.script.script_file import read_script
 from seine.run import Options

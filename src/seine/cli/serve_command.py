@@ -25,6 +25,7 @@ from seine.cli.hosting import (
     retention,
     strategy,
 )
+from seine.cli.memory_option import add_worker_memory, worker_memory
 from seine.cli.private_state import private_state
 from seine.cli.progress_line import ProgressLine
 from seine.cli.quota_options import add_quota, quota_of
@@ -33,7 +34,6 @@ from seine.cli.service_client import FOLDER
 from seine.cli.shortages import shortage_of
 from seine.cli.stop_signals import StopSignals
 from seine.cli.udf_option import add_udf
-from seine.cli.memory_option import add_worker_memory, worker_memory
 from seine.errors import RunError, SeineError
 from seine.runtime.option_secrets import OptionSecrets
 from seine.service.access.token_file import TokenFile

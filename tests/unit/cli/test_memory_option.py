@@ -13,7 +13,7 @@ from seine.cli.memory_option import add_worker_memory, machine_memory, worker_me
 MACHINE = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
-def asked(*words: str, master: str) -> int:
+def option_of(*words: str, master: str) -> int:
     parser = argparse.ArgumentParser()
     add_worker_memory(parser)
     parser.add_argument("--master")
@@ -21,18 +21,18 @@ def asked(*words: str, master: str) -> int:
 
 
 def test_a_size_is_taken_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
-    assert asked("--worker-memory", "800MB", master="local[2]") == 800_000_000
+    assert option_of("--worker-memory", "800MB", master="local[2]") == 800_000_000
     for wrong in ("7d", "much"):
         with pytest.raises(SystemExit):
-            asked("--worker-memory", wrong, master="local[2]")
+            option_of("--worker-memory", wrong, master="local[2]")
     assert "is a size: 800MB or 2GB" in capsys.readouterr().err
 
 
 def test_more_workers_get_less_each(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SEINE_DRIVER_MEMORY", "1g")
-    assert 0 < asked(master="local[8]") <= asked(master="local[1]") <= MACHINE
-    assert asked(master="local[100000]") == 1_000_000_000
-    assert asked(master="spark://elsewhere:7077") == 0
+    assert 0 < option_of(master="local[8]") <= option_of(master="local[1]") <= MACHINE
+    assert option_of(master="local[100000]") == 1_000_000_000
+    assert option_of(master="spark://elsewhere:7077") == 0
 
 
 @pytest.mark.parametrize("name", ["memory.max", "memory/memory.limit_in_bytes"])

@@ -36,7 +36,7 @@ def tell(**facts):
 """
 
 
-def told(limit: int, script: str) -> dict[str, Any]:
+def facts_of(limit: int, script: str) -> dict[str, Any]:
     """What a process tells that is held to some megabytes."""
     done = subprocess.run(
         [sys.executable, "-c", SETTING + script, str(limit)], capture_output=True, text=True, check=False
@@ -47,7 +47,7 @@ def told(limit: int, script: str) -> dict[str, Any]:
 
 
 def test_too_much_is_refused_before_it_is_taken() -> None:
-    answer = told(
+    answer = facts_of(
         600,
         """
 most = 0
@@ -74,7 +74,7 @@ except NodeFault as fault:
     ],
 )
 def test_what_asks_for_very_much_at_once_is_at_fault(ask: str) -> None:
-    answer = told(
+    answer = facts_of(
         900,
         f"""
 big = pa.array(np.zeros(10**6, np.int32))
@@ -90,7 +90,7 @@ except NodeFault as fault:
 
 
 def test_what_holds_most_is_at_fault_and_not_what_came_last() -> None:
-    answer = told(
+    answer = facts_of(
         900,
         """
 take(1, 650)
@@ -105,7 +105,7 @@ except NodeFault as fault:
 
 
 def test_what_is_met_between_nodes_is_put_down_to_one() -> None:
-    answer = told(
+    answer = facts_of(
         900,
         """
 take(5, 500)
@@ -120,7 +120,7 @@ except NodeFault as fault:
 
 
 def test_where_nobody_took_much_nobody_is_at_fault() -> None:
-    answer = told(
+    answer = facts_of(
         900,
         """
 kept.append(np.ones(600 * MB // 8))
@@ -139,7 +139,7 @@ except MemoryError as error:
 def test_mapped_files_are_shared_and_do_not_count(tmp_path: Path) -> None:
     path = tmp_path / "segment"
     path.write_bytes(bytes(800 * MB))
-    answer = told(
+    answer = facts_of(
         400,
         f"""
 buffer = pa.memory_map({str(path)!r}).read_buffer()
@@ -152,7 +152,7 @@ tell(total=total, size=buffer.size)
 
 
 def test_a_limit_may_be_raised_and_taken_away() -> None:
-    answer = told(
+    answer = facts_of(
         300,
         """
 faults = 0
