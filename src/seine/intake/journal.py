@@ -221,7 +221,9 @@ class Journal:
             return
         with self._turn:
             amendments = [os.path.join(folder, name) for name in _amendments(folder)]
-            fresh = sorted({*queries}.difference(*map(_queries, amendments)))
+            with open(os.path.join(folder, "entry.json"), "rb") as file:
+                known = read_json(file.read(), Entry).withheld
+            fresh = sorted({*queries}.difference(known, *map(_queries, amendments)))
             if fresh:
                 path = os.path.join(folder, f"{_WITHHELD}{len(amendments)}.json")
                 self._put_beside(number, path, write_json(fresh))
