@@ -34,7 +34,7 @@ from seine.rare_collections import rare_collections
 from seine.runtime.driver import Driver
 from seine.runtime.folder.changing_relations import ChangingRelations
 from seine.runtime.folder.deployment import Deployment
-from seine.runtime.folder.failures import Failure, RunFailures
+from seine.runtime.folder.failures import Failure, RunFailures, withhold_gone
 from seine.runtime.folder.kept_functions import KeptFunctions, keep_functions, registered_functions
 from seine.runtime.folder.mounted_path import refuse_remote
 from seine.runtime.folder.sampling import MOST_SAMPLED
@@ -72,6 +72,7 @@ class Options:
     buckets: int = 2
     memory: int | None = None  # tuples that all joins within a memory may hold together
     budget: WorkBudget | None = None  # what a node may spend in a task; None: the usual
+    worker_memory: int = 0  # bytes that a worker process may have to itself; 0: as many as there are
     lead: Lead = NO_LEAD
     depth: int = 0  # 0: as deep as the script needs
     sharing: Strategy = CONFIGURATIONS["all"]
@@ -125,6 +126,7 @@ class Run:
         declarations = self._live.declared
         self.records = RecordReader(lambda name: self.queries.get(name), self._table)
         self.deployment.allow(options.budget)
+        self.deployment.hold_workers(options.worker_memory)
         self.failures = RunFailures(self.deployment.failures)
         self.deployment.remove_cache()  # of a process that was killed
         streams = list(declarations.streams.values())
@@ -166,6 +168,7 @@ class Run:
             lambda _: self._figures.holdings,
             self._committed,
             self._quarantine,
+            withhold_gone=self._withhold_gone,
         )
         self._withhold(self.failures.queries)  # the last process may have ended before it did
         self._sinks = self._open_sinks(declarations, secrets) if to_sinks else None
@@ -209,6 +212,7 @@ class Run:
         """Queries come and go with an entry."""
         gone = [query.name for query in script.dropped.values()]
         self.sink.roster.announce(entry, gone, limits_of(script))
+        self.driver.leave_out(gone)
 
     def _look_at_network(self) -> None:
         """Note what follows from which nodes there are."""
@@ -258,6 +262,12 @@ class Run:
         for number in self.deployment.journal.numbers():
             failed = [name for name, failure in failures.items() if number >= failure.entry]
             self.deployment.journal.withhold(number, failed)
+
+    def _withhold_gone(self, first: int, ceased: bool) -> None:
+        """Entries that were written go on without queries that were dropped since."""
+        if self.network.live:
+            standing = dict.fromkeys((query.name for query in self.queries.values()), 0)
+            withhold_gone(self.deployment, first, self.network.version, standing)
 
     def _committed(self, sink: Sink) -> None:
         if self._options.dead_letter is None and not self._refused_before and sink.totals.dead_letters:

@@ -26,6 +26,7 @@ from seine.cli.hosting import (
     positive,
     strategy,
 )
+from seine.cli.memory_option import add_worker_memory, worker_memory
 from seine.cli.progress_line import ProgressLine
 from seine.cli.udf_option import add_udf
 from seine.errors import RunError
@@ -78,6 +79,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("--follow", action="store_true", help="keep waiting for more input at the end of it")
     add_keep(parser)
     add_budget(parser)
+    add_worker_memory(parser)
     add_lead(parser)
     add_sharing(parser)
     add_purging(parser)
@@ -103,6 +105,7 @@ def command(arguments: argparse.Namespace) -> int:
             memory=arguments.memory,
             options_file=arguments.options_file,
             budget=budget(arguments),
+            worker_memory=worker_memory(arguments),
             lead=lead(arguments),
             sharing=strategy(arguments),
             sample=arguments.sample,

@@ -26,6 +26,7 @@ from seine.cli.hosting import (
     retention,
     strategy,
 )
+from seine.cli.memory_option import add_worker_memory, worker_memory
 from seine.cli.private_state import private_state
 from seine.cli.progress_line import ProgressLine
 from seine.cli.quota_options import add_quota, quota_of
@@ -111,6 +112,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     add_keep(parser)
     add_budget(parser)
+    add_worker_memory(parser)
     add_quota(parser)
     add_lead(parser)
     add_options_file(parser, otherwise="")
@@ -153,6 +155,7 @@ def command(arguments: argparse.Namespace) -> int:
             reach=reach_of(arguments),
             quota=quota_of(arguments),
             traces=BatchTraces.of_environment(),
+            worker_memory=worker_memory(arguments),
         )
         _Serving(arguments, listening, options, progress).go_on()
     return 0

@@ -12,7 +12,7 @@ import json
 import os
 import shutil
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,6 +32,7 @@ _TEMPORARY = "."  # what an entry's name starts with until it is whole, and when
 
 _OFFERED = "offered"  # a file of a blank entry that is to be worked on all the same
 _WITHHELD = "withheld-"  # what the names of an entry's amendments start with
+_TRIED = "tried-without.json"  # a file of an entry whose next attempt is a trial: who is left out of it
 
 
 @dataclass(frozen=True)
@@ -176,7 +177,8 @@ class Journal:
         try:
             with open(os.path.join(folder, "entry.json"), "rb") as file:
                 entry = read_json(file.read(), Entry)
-            amendments = [_amendment(os.path.join(folder, name)) for name in _amendments(folder)]
+            names = [name for name in os.listdir(folder) if name == _TRIED or name.startswith(_WITHHELD)]
+            left_out = [_queries(os.path.join(folder, name)) for name in names]
         except FileNotFoundError:
             raise RunError(f"the journal {self.folder} has no entry {number}") from None
         except ValueError:
@@ -184,7 +186,7 @@ class Journal:
                 f"the checkpoint is damaged: '{folder}' is no journal entry",
                 hint="name a new checkpoint folder",
             ) from None
-        withheld = {*entry.withheld}.union(*amendments)
+        withheld = {*entry.withheld}.union(*left_out)
         return replace(entry, folder=folder, withheld=tuple(sorted(withheld)))
 
     def entries(self) -> list[Entry]:
@@ -214,18 +216,41 @@ class Journal:
 
     def withhold(self, number: int, queries: Iterable[str]) -> None:
         """Let an entry that is written run without some queries; when this returns that is durable."""
-        fresh = sorted({*queries} - {*self.load(number).withheld})
-        if not fresh:
+        queries, folder = [*queries], self._folder(number)
+        if not queries:
             return
         with self._turn:
-            folder = self._folder(number)
-            path = os.path.join(folder, f"{_WITHHELD}{len(_amendments(folder))}.json")
-            temporary = os.path.join(folder, f"{_TEMPORARY}withheld")
-            _write_bytes(temporary, write_json(fresh))
-            os.rename(temporary, path)
-            sync_to_disk(folder)
-            if self._last is not None and self._last.number == number:
-                self._last = self.load(number)
+            amendments = [os.path.join(folder, name) for name in _amendments(folder)]
+            with open(os.path.join(folder, "entry.json"), "rb") as file:
+                known = read_json(file.read(), Entry).withheld
+            fresh = sorted({*queries}.difference(known, *map(_queries, amendments)))
+            if fresh:
+                path = os.path.join(folder, f"{_WITHHELD}{len(amendments)}.json")
+                self._put_beside(number, path, write_json(fresh))
+                sync_to_disk(folder)
+
+    def try_without(self, number: int, queries: Collection[str]) -> None:
+        """Let an entry run without some queries until this is called again: what it makes is not delivered.
+
+        Nobody may be running it. It is not synced: after a power cut nobody is on trial.
+        """
+        path = os.path.join(self._folder(number), _TRIED)
+        if queries:
+            self._put_beside(number, path, write_json(sorted(queries)))
+        elif os.path.exists(path):
+            os.unlink(path)
+            self._look_again(number)
+
+    def _put_beside(self, number: int, path: str, content: bytes) -> None:
+        """Add a file to an entry that is written, whole or not at all."""
+        temporary = os.path.join(self._folder(number), f"{_TEMPORARY}beside")
+        _write_bytes(temporary, content)
+        os.rename(temporary, path)
+        self._look_again(number)
+
+    def _look_again(self, number: int) -> None:
+        if self._last is not None and self._last.number == number:
+            self._last = self.load(number)
 
     def offer(self, number: int) -> None:
         """Let a blank entry be worked on, though no rows have come for it: news wait behind it."""
@@ -347,8 +372,8 @@ def _amendments(folder: str) -> list[str]:
     return sorted(name for name in os.listdir(folder) if name.startswith(_WITHHELD))
 
 
-def _amendment(path: str) -> list[str]:
-    """The queries that one of these files names."""
+def _queries(path: str) -> list[str]:
+    """The queries that a file beside an entry names."""
     with open(path, "rb") as file:
         return read_json(file.read(), list[str])
 

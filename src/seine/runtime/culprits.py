@@ -69,19 +69,13 @@ class Culprits:
     def _users(self, fault: Fault) -> set[str]:
         if fault.queries:
             return {*fault.queries} - {*self._entry.withheld}
-        return {name for i in self._nodes(fault) for name in self._served(i, fault.function)}
+        return {name for i in self._nodes(fault) for name in self._callers(i, fault.function)}
 
-    def _served(self, node_id: int, function: str = "") -> set[str]:
-        """The queries that a node serves, or those that call a function there.
-
-        A node that no query claims serves whoever reads it.
-        """
-        readers = (node.id for node in self._network.nodes.values() if node_id in node.inputs)
-        users = {*self._network.users(node_id)} or set[str]().union(*map(self._served, readers))
-        if not function:
-            return users
-        tables = {*calling_tables(self._network.nodes[node_id], function)} or {None}
-        if None in tables:
+    def _callers(self, node_id: int, function: str) -> set[str]:
+        """The queries that a node serves; if a function is named, those of them that call it there."""
+        users = served_queries(self._network, node_id)
+        tables = {*calling_tables(self._network.nodes[node_id], function)} if function else {None}
+        if not tables or None in tables:
             return users
         claims = [self._network.tables[i].claims.values() for i in tables if i is not None]
         return users & set[str]().union(*(queries for rows in claims for queries in rows))
@@ -89,6 +83,15 @@ class Culprits:
     def _nodes(self, fault: Fault) -> list[int]:
         nodes = self._network.nodes
         return [i for i in fault.nodes if i in nodes and not isinstance(nodes[i], SourceNode)]
+
+
+def served_queries(network: Network, node_id: int) -> set[str]:
+    """The queries that a node serves; one that no query claims serves whoever reads it."""
+    users = {*network.users(node_id)}
+    if users:
+        return users
+    readers = (node.id for node in network.nodes.values() if node_id in node.inputs)
+    return users.union(*(served_queries(network, reader) for reader in readers))
 
 
 def network_of(deployment: Deployment, entry: Entry) -> tuple[Network, Version]:

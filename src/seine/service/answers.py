@@ -241,7 +241,7 @@ class FailureAnswer(TypedDict):
     """Why a query failed: what it did, and the first entry that does not count for it."""
 
     entry: int
-    kind: Literal["budget", "error", "memory", "quota", "function"]
+    kind: Literal["budget", "death", "error", "memory", "quota", "function"]
     reason: str
 
 

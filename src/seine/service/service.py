@@ -85,7 +85,8 @@ class ServiceOptions:
     opened: what is registered can be looked at and dropped, and nothing runs. Within the limit `retain` input
     that is done is kept, for queries that begin with history; within `keep`, results and dead letters.
     `secrets` are values of options. `reach` is what may be read and written, beside `input/` and
-    `output/` of the folder. `quota` is the most of each owner. `traces` get every micro-batch.
+    `output/` of the folder. `quota` is the most of each owner. `traces` get every micro-batch. Each worker
+    process may have `worker_memory` bytes to itself, 0: as many as there are.
     """
 
     batch_rows: int | None = None
@@ -103,6 +104,7 @@ class ServiceOptions:
     reach: AllowList = field(default_factory=AllowList)
     quota: Quota = field(default_factory=Quota)
     traces: BatchTraces | None = None
+    worker_memory: int = 0
 
 
 class Service:
@@ -160,7 +162,13 @@ class Service:
         retained = self._retained if options.retain is not None else None
         self._quota, self._traces = options.quota, options.traces
         self.registrar.connect(
-            self._intake, self.sink, self.publisher, retained, options.secrets, options.quota
+            self._intake,
+            self.sink,
+            self.publisher,
+            retained,
+            options.secrets,
+            options.quota,
+            lambda queries: self.driver.leave_out(queries),
         )
         self._progress = options.progress
         if options.depth > planned_depth(self.deployment):
@@ -174,12 +182,14 @@ class Service:
             self._committed,
             self.registrar.quarantine,
             self._judge,
+            self.registrar.withhold_gone,
         )
         if self._sinks is not None:
             self._sinks.clear(view.sinks)
             self._follow_sinks()
             self.publisher.listen(self._follow_sinks)
         self.registrar.withhold_failed()  # the last process may have ended before it did
+        self.registrar.withhold_gone(self.sink.totals.entry)
         _logger.info(
             "service opened",
             extra={
@@ -197,10 +207,12 @@ class Service:
             if had != FORMAT:
                 options.notice(f"the folder had format {had}, and has format {FORMAT} now")
             self.deployment.allow(options.budget)
+            self.deployment.hold_workers(options.worker_memory)
             return
         self.deployment.refuse_foreign()
         self.deployment.versions.save(Network(live=True), [], {})
         self.deployment.create(new_settings(options.buckets, options.depth, budget=options.budget))
+        self.deployment.hold_workers(options.worker_memory)
 
     def _open_retained(self, options: ServiceOptions) -> RetainedEntries | None:
         """What is retained of the input that is done, and goes on being so while a query is behind."""

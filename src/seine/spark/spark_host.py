@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from traceback import format_exception_only
 from typing import Protocol
 
@@ -16,7 +16,7 @@ from pyspark.sql.streaming import StreamingQuery
 from seine.algebra.aggregates import UserAggregate
 from seine.errors import RunError, SeineError
 from seine.intake.source_branch import SourceBranch
-from seine.runtime.driver import Driver
+from seine.runtime.driver import Driver, TriedOut
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.output.task_report import TaskReport
 from seine.runtime.spark_reading import SparkReading
@@ -142,6 +142,8 @@ class _SparkHost:
                 raise RunError("this pipeline has handed over", hint="the next one does this micro-batch")
             try:
                 self._run.driver.commit(reports, batch)
+            except TriedOut:
+                raise  # so that Spark does not take it for done
             except Exception as error:
                 failed.append(error)
                 raise
@@ -149,6 +151,8 @@ class _SparkHost:
         def watch() -> None:  # called often: the JVM has other things to do than to answer each time
             if jvm_is_gone():
                 raise _Died(death_of(None))
+            if self._run.driver.wants_another:
+                return
             if end.has_come and not query.isActive:
                 self._refuse_failed(failed)
                 raise _Died(self._death_of(query.exception()))
@@ -257,7 +261,7 @@ class _SparkHost:
     def _death_of(self, error: BaseException | None) -> PipelineDeath:
         """What a pipeline died of, without the secrets that Spark may have put in its words."""
         death = death_of(error)
-        return PipelineDeath(death.cause, self._run.reading.secrets.hide(death.reason))
+        return replace(death, reason=self._run.reading.secrets.hide(death.reason))
 
     def _start_over(self, death: PipelineDeath) -> None:
         """Make ready for another pipeline after one has died, or raise if there is no point in it."""
@@ -265,7 +269,9 @@ class _SparkHost:
         if driver.settle_fault():  # a query did it, and is out of the network now
             return
         if death.cause is DeathCause.INFRASTRUCTURE:
-            driver.settle_death()
+            settled = driver.settle_death(death.task)
+            if settled and not jvm_is_gone():
+                return
         if death.cause is DeathCause.WORK and self._restarts.most is None and self._run.reading.streams:
             death = PipelineDeath(DeathCause.SOURCE, death.reason)
         self._run.reading.door.trouble = death.reason

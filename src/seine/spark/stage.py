@@ -47,7 +47,9 @@ class Stage(StatefulProcessor):
         from seine.runtime.flow.control_record import ControlRecord
         from seine.runtime.flow.task_row import CONTROL
         from seine.runtime.flow.tasks import step_stage
+        from seine.spark.worker_task import begin_task
 
+        begin_task(self.folder)
         controls, blobs = [], []
         for row in rows:
             if row.stage == self.number:

@@ -28,12 +28,15 @@ from typing import Literal, Protocol, TypeVar, cast
 from msgspec import Struct
 
 from seine.errors import SeineError
+from seine.operators.state.worker_memory import WorkerMemory
 from seine.user_code.limits import FunctionFault, FunctionLimits, task_of_functions
 
-FaultKind = Literal["budget", "error", "memory", "quota", "function"]
+FaultKind = Literal["budget", "death", "error", "memory", "quota", "function"]
 Piece = TypeVar("Piece")
 Account = TypeVar("Account", bound="ByteAccount")
 
+_LONG_WORK = 1_000_000  # nanoseconds of CPU time; less cannot take much memory
+_LEAST_TO_BLAME = 0.125  # of what a worker may take
 _MOST_REASON = 500  # characters of an error's message that a fault keeps
 
 
@@ -112,8 +115,18 @@ class ByteAccount(Protocol):
 class WorkMeter:
     """Counts what each node of one task spends."""
 
-    def __init__(self, budget: WorkBudget) -> None:
+    def __init__(
+        self,
+        budget: WorkBudget,
+        note: Callable[[tuple[int, ...]], None] = lambda nodes: None,
+        memory: WorkerMemory | None = None,
+    ) -> None:
+        """`note` is told who is at work, before they begin; `memory` is what the process may take."""
         self.budget = budget
+        self._note = note
+        self._memory = memory
+        self._taken = 0 if memory is None else memory.taken()
+        self._grown: Counter[tuple[int, ...]] = Counter()  # bytes, by the nodes that were at work
         self._at: tuple[int, ...] = ()  # the nodes at work; several if they step together
         self._candidates: Counter[tuple[int, ...]] = Counter()
         self._bytes: Counter[int] = Counter()
@@ -140,14 +153,53 @@ class WorkMeter:
     def swap(self, nodes: tuple[int, ...]) -> tuple[int, ...]:
         """Let other nodes be at work; those before."""
         now, before = thread_time_ns(), self._at
+        spent = now - self._since
         if before:
-            self._cpu[before] += now - self._since
+            self._cpu[before] += spent
+        if spent > _LONG_WORK:
+            self._look_at_memory()
+        self._note(nodes)
         self._at, self._since = nodes, now
         return before
 
     def spent_elsewhere(self, cpu: int) -> None:
         """Another process has worked so long for the nodes at work."""
         self._cpu[self._at] += cpu
+
+    def _look_at_memory(self) -> None:
+        """Put down to the nodes at work what the process has taken since the last look."""
+        if self._memory is not None:
+            taken, before = self._memory.taken(), self._taken
+            self._grown[self._at] += taken - before
+            self._taken = taken
+
+    def memory_fault(self, error: MemoryError) -> NodeFault | None:
+        """Whose doing it is that there is no more memory; None if it is nobody's.
+
+        Of nodes that took memory the one that took most: what it was refused counts for the one at work, and
+        that is more than what was left. With less than a share of the limit nobody is to blame.
+        """
+        if self._memory is None:
+            return NodeFault("memory", _words(error), self._at) if self._at else None
+        left = self._memory.free()
+        self._memory.give_room()
+        self._look_at_memory()
+        self._grown[self._at] += left
+        nodes, size = max(self._grown.items(), key=lambda one: one[1])
+        if not nodes or size < self._memory.limit * _LEAST_TO_BLAME:
+            return None
+        return NodeFault("memory", self._memory.too_much, nodes)
+
+    @contextmanager
+    def judging_memory(self) -> Iterator[None]:
+        """Within this, also what asks for too much memory between nodes is put down to a node."""
+        try:
+            yield
+        except MemoryError as error:
+            fault = self.memory_fault(error)
+            if fault is None:
+                raise
+            raise fault from error
 
     def passed(self, node: int, rows: int, receivers: Iterable[int]) -> None:
         """A node gives rows to others."""
@@ -217,13 +269,21 @@ class NodesAtWork:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        fault: NodeFault | None = None
+        if isinstance(error, MemoryError):
+            fault = self._meter.memory_fault(error)
+        elif isinstance(error, FunctionFault):
+            fault = NodeFault("function", error.message, self._nodes, function=error.function)
+        elif isinstance(error, Exception) and not isinstance(error, (NodeFault, SeineError, OSError)):
+            fault = NodeFault("error", _words(error), self._nodes)
         self._meter.swap(self._before)
-        if isinstance(error, FunctionFault):
-            raise NodeFault("function", error.message, self._nodes, function=error.function) from error
-        if isinstance(error, Exception) and not isinstance(error, (NodeFault, SeineError, OSError)):
-            message = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-            fault: FaultKind = "memory" if isinstance(error, MemoryError) else "error"
-            raise NodeFault(fault, f"raised {message[:_MOST_REASON]}", self._nodes) from error
+        if fault is not None:
+            raise fault from error
+
+
+def _words(error: Exception) -> str:
+    message = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return f"raised {message[:_MOST_REASON]}"
 
 
 _meter: ContextVar[WorkMeter | None] = ContextVar("meter", default=None)

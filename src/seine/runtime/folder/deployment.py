@@ -15,6 +15,7 @@
     undelivered/           by sink of a run, the records that a webhook did not take
     spark/                 Spark's own checkpoint
     faults/<entry>/        what tasks met that failed because of a query; see faults.py
+    at_work/               what each worker process is doing; see at_work.py
     functions/             users' functions, for every process that works here; see kept_functions.py
     failures.json          the queries of a run that failed
     registered.json        what was registered in a run after its start; see live_queries.py
@@ -160,6 +161,12 @@ class Deployment:
             self.settings = replace(self.settings, budget=budget)
             self.create(self.settings)
 
+    def hold_workers(self, memory: int) -> None:
+        """From now on each worker process may have so many bytes to itself; 0: as many as there are."""
+        if memory != self.settings.worker_memory:
+            self.settings = replace(self.settings, worker_memory=memory)
+            self.create(self.settings)
+
     def sweep(self) -> None:
         """Remove what pipelines before the present one left; it must have state of its own."""
         kept = os.path.basename(self.spark)
@@ -175,6 +182,11 @@ class Deployment:
     @cached_property
     def faults(self) -> Faults:
         return Faults(self._path("faults"))
+
+    @property
+    def at_work(self) -> str:
+        """What each worker process is doing."""
+        return self._path("at_work")
 
     @property
     def failures(self) -> str:
