@@ -10,6 +10,7 @@ from msgspec import Struct
 from seine.algebra.arrays import AnyArray
 from seine.operators.limited.memory_account import MemoryAccount
 from seine.operators.state.work_budget import NodeWork
+from seine.typed_json import msgpack_decoder
 
 
 class QueryRanges(Struct, frozen=True, array_like=True):
@@ -107,4 +108,4 @@ class TaskReport(Struct, frozen=True):
         return _DECODER.decode(blob)
 
 
-_DECODER = msgspec.msgpack.Decoder(TaskReport)
+_DECODER = msgpack_decoder(TaskReport)
