@@ -298,6 +298,11 @@ class Service:
         self._lock.release()
         _logger.info("service closed", extra={"folder": self.folder.path, "entry": self.sink.totals.entry})
 
+    @property
+    def waiting_entries(self) -> int:
+        """Entries that are admitted and not delivered, but for one that only waits for rows of Spark's."""
+        return self.deployment.journal.waiting_after(self.published.figures.entry)
+
     def status(self) -> StatusAnswer:
         """What the service is doing, in numbers."""
         state, last = self.published, self.deployment.journal.last()
@@ -311,6 +316,7 @@ class Service:
             "version": view.version,
             "entry": figures.entry,
             "written": last.number if last is not None else -1,
+            "waiting": self.waiting_entries,
             "batches": figures.batches,
             "input_rows": figures.input_rows,
             "output_rows": figures.output_rows,

@@ -70,6 +70,10 @@ class AuditedChanges:
         try:
             return change()
         except SeineError as error:
-            place = None if error.where is None else str(error.where)
-            self._log.note(who, action, "refused", reason=error.message, where=place, **facts)
+            self.note_refusal(who, action, error, **facts)
             raise
+
+    def note_refusal(self, who: Principal, action: str, error: SeineError, **facts: Any) -> None:
+        """Note what somebody asked for and was refused."""
+        place = None if error.where is None else str(error.where)
+        self._log.note(who, action, "refused", reason=error.message, where=place, **facts)

@@ -131,5 +131,4 @@ class ConsoleQuestions:
     def batches(self) -> BatchesAnswer:
         """The last micro-batches, and what waits."""
         service = self._service
-        waiting = service.status()["written"] - service.published.figures.entry
-        return batches_answer(service.recent.batches, waiting, service.stream_states())
+        return batches_answer(service.recent.batches, service.waiting_entries, service.stream_states())
