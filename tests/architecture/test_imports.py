@@ -16,6 +16,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "disk_sync": (),
     "rare_collections": (),
     "scratch_folder": (),
+    "shortages": (),
     "typed_json": (),
     "postgres_timeouts": (),
     "algebra": ("errors",),
@@ -118,6 +119,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "run_local": ("scratch_folder", "errors", "operators", "frontends", "network", "runtime", "run"),
     "testing": ("scratch_folder", "algebra", "errors", "frontends", "run", "run_local"),
     "service": (
+        "shortages",
         "disk_sync",
         "typed_json",
         "rare_collections",

@@ -9,10 +9,10 @@ from unittest.mock import Mock
 import pytest
 from pyspark.errors import PySparkException
 
-from seine.cli.shortages import FULL_DISK, NO_MEMORY, shortage_of
 from seine.errors import RunError
 from seine.runtime.option_secrets import OptionSecrets
 from seine.runtime.spark_reading import SparkReading
+from seine.shortages import FULL_DISK, NO_MEMORY, shortage_of
 from seine.spark import spark_host
 from seine.spark.spark_host import Restarts, run_on_spark
 

@@ -63,7 +63,7 @@ class AuditedChanges:
         def line(**done: Any) -> str:
             return self._log.line(who, action, "done", **facts, **done)
 
-        return AuditNote(line, self._log.append)
+        return AuditNote(line, self._log.append_or_owe, self._log.owed)
 
     def _noted(self, who: Principal, action: str, change: Callable[[], Outcome], **facts: Any) -> Outcome:
         """The outcome of a change; one that is refused is noted here, with the reason."""

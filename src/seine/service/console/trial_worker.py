@@ -13,6 +13,7 @@ What it reads is JSON and Parquet, and the functions that the operator has given
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import resource
@@ -45,6 +46,7 @@ from seine.run import Options
 from seine.run_local import carried_here
 from seine.runtime.folder.kept_functions import load_functions
 from seine.service.refusal_form import RefusalReason, refusal_reason
+from seine.shortages import FULL_DISK, is_full_disk
 from seine.typed_json import read_json, write_json
 
 READY, DONE = b"r", b"d"
@@ -184,7 +186,9 @@ def _outcome(request: TrialRequest, folder: str) -> TrialOutcome:
         return TrialOutcome(refusal=refusal_reason(_memory_error(limits)))
     except SeineError as error:
         return TrialOutcome(refusal=refusal_reason(error))
-    except Exception:  # a fault of ours, which the service logs
+    except Exception as error:
+        if is_full_disk(error):
+            return TrialOutcome(refusal=refusal_reason(_room_error(error)))
         return TrialOutcome(fault=traceback.format_exc())
 
 
@@ -205,6 +209,13 @@ def _lower(what: int, most: int) -> None:
 
 def _memory_error(limits: TrialLimits) -> SeineError:
     return SeineError(limits.over_memory, hint="try it on less: add a condition, or make shorter values")
+
+
+def _room_error(error: BaseException) -> SeineError:
+    """Whether its own files are too large, or the disk is full."""
+    if getattr(error, "errno", None) == errno.EFBIG:
+        return SeineError(f"the trial writes files larger than the {_MOST_FILE_BYTES >> 20} MiB that it may")
+    return SeineError(FULL_DISK, hint="make room where temporary files are (TMPDIR)")
 
 
 def _tried(script: Script, limits: TrialLimits, folder: str) -> TrialOutcome:
