@@ -235,14 +235,18 @@ async def _results(
     registered = service.published.view.find(name)
     since, query = registered.position.results, registered.query.name
     start = start_position(index, query, since, begin)
-    records = await calls.reads.run(lambda: read_records(index, query, start))
+    records = await calls.tails.run(
+        (query, start, index.end_of(query)), lambda: read_records(index, query, start)
+    )
     if wait and not records.lines and index.end_of(query) <= records.next:
         publisher, end = service.publisher, records.next
         with calls.wakeup.take_seat():
             await calls.wakeup.wait_for(
                 lambda: publisher.ended or index.end_of(query) > end, wait, lambda: has_gone(request)
             )
-        records = await calls.reads.run(lambda: read_records(index, query, end))
+        records = await calls.tails.run(
+            (query, end, index.end_of(query)), lambda: read_records(index, query, end)
+        )
     headers = {_NEXT: str(records.next)}
     if begin == "start" and since < start:
         headers[KEPT_FROM] = str(start)
