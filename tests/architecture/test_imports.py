@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.architecture.source_tree import FILES, imports_of, module_of, package_of, seine_imports
+from tests.architecture.source_tree import FILES, imports_of, module_of, package_of, seine_imports, tree_of
 
 # package -> the packages it may import
 LAYERS: dict[str, tuple[str, ...]] = {
@@ -14,6 +16,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "disk_sync": (),
     "rare_collections": (),
     "scratch_folder": (),
+    "shortages": (),
     "typed_json": (),
     "postgres_timeouts": (),
     "algebra": ("errors",),
@@ -28,6 +31,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "document_templates": ("algebra", "rows"),
     "operators": (
         "disk_sync",
+        "typed_json",
         "algebra",
         "errors",
         "rows",
@@ -52,7 +56,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "catalog": ("algebra", "errors", "optimizer", "typed_json", "postgres_timeouts"),
     "intake": ("disk_sync", "algebra", "errors", "rows", "documents", "typed_json", "postgres_timeouts"),
-    "topics": ("algebra", "errors", "intake"),
+    "topics": ("typed_json", "algebra", "errors", "intake"),
     "runtime": (
         "rare_collections",
         "disk_sync",
@@ -118,6 +122,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "run_local": ("scratch_folder", "errors", "operators", "frontends", "network", "runtime", "run"),
     "testing": ("scratch_folder", "algebra", "errors", "user_code", "frontends", "run", "run_local"),
     "service": (
+        "shortages",
         "disk_sync",
         "typed_json",
         "rare_collections",
@@ -143,6 +148,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "spark": (
         "live_queries",
         "scratch_folder",
+        "typed_json",
         "algebra",
         "errors",
         "user_code",
@@ -273,3 +279,23 @@ def test_outside_libraries_stay_in_their_packages(library: str) -> None:
     }
 
     assert users <= OUTSIDE[library]
+
+
+def test_msgspec_learns_types_in_one_place() -> None:
+    """Elsewhere two threads could teach it the same type at once, which ends the process."""
+    teachers = {module_of(path) for path in FILES if [*_learned_types(path)]}
+    assert teachers == {"typed_json"}
+
+
+def _learned_types(path: Path) -> Iterator[ast.expr]:
+    """The decoders, conversions and typed decodings of msgspec in a file."""
+    if not any(name.partition(".")[0] == "msgspec" for name in imports_of(path)):
+        return
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Call):
+            name = ast.unparse(node.func)
+            if name.startswith("msgspec."):
+                name = name.rpartition(".")[2]
+            typed = name.endswith("decode") and any(one.arg == "type" for one in node.keywords)
+            if typed or name in ("Decoder", "convert"):
+                yield node

@@ -32,7 +32,6 @@ from seine.cli.progress_line import ProgressLine
 from seine.cli.quota_options import add_quota, quota_of
 from seine.cli.reach_options import add_reach, reach_of
 from seine.cli.service_client import FOLDER
-from seine.cli.shortages import shortage_of
 from seine.cli.stop_signals import StopSignals
 from seine.cli.udf_option import add_udf
 from seine.errors import RunError, SeineError
@@ -41,6 +40,7 @@ from seine.service.access.token_file import TokenFile
 from seine.service.client import read_token
 from seine.service.folder import ServiceFolder
 from seine.service.http.listening import MOST_BODY, Certificate, Listening, refuse_open_door
+from seine.shortages import shortage_of
 from seine.spark.restart_backoff import RestartBackoff
 
 if TYPE_CHECKING:

@@ -260,7 +260,20 @@ class Journal:
         """Whether an entry is to be worked on without waiting for rows that Spark reads."""
         last = self._last  # the writer asks again and again, and need not read what it wrote
         entry = last if last is not None and last.number == number else self.load(number)
-        return not entry.blank or os.path.exists(os.path.join(self._folder(number), _OFFERED))
+        return not self._is_idle(entry)
+
+    def _is_idle(self, entry: Entry) -> bool:
+        return entry.blank and not os.path.exists(os.path.join(self._folder(entry.number), _OFFERED))
+
+    def waiting_after(self, done: int) -> int:
+        """How many entries after this one there is work to do for; any thread may ask.
+
+        The last one may be there for rows that Spark reads, should some come: until then it does not wait.
+        """
+        last = self.last()
+        if last is None or last.number <= done:
+            return 0
+        return last.number - done - self._is_idle(last)
 
     def run(self, name: str) -> pa.RecordBatch:
         """A run of punctuations that an entry names."""

@@ -449,7 +449,8 @@ class Registrar:
         declared, names = tuple(changed_declarations(view, edit)), tuple(one.name for one in begin.values())
         outcome = Outcome(after.version, positions.entry, names, dropped, computes, declared=declared)
         lines = [note.line(**outcome.facts) for note in edit.notes]
-        enter(self._catalog, edit, view, after, entered, planned.change, lines)
+        owed = edit.notes[0].owed() if edit.notes else []
+        enter(self._catalog, edit, view, after, entered, planned.change, [*owed, *lines])
         self.view, self.relations = after, planned.relations
         self._settled.begin(begun.values(), after.nodes)
         self._publisher.publish_view(after)

@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 from itertools import islice
 from threading import RLock
 
-from msgspec import convert
-
 from seine.algebra.definitions import StreamDef
 from seine.catalog import Catalog
 from seine.intake.alignment import NO_LEAD, Lead
@@ -73,6 +71,7 @@ from seine.service.source_gate import SourceGate
 from seine.service.stream_answer import stream_answer
 from seine.service.waiting_queries import waits_for
 from seine.sinks.sink_threads import SinkThreads
+from seine.typed_json import typed_value
 
 _logger = logging.getLogger(__name__)
 
@@ -136,7 +135,7 @@ class Service:
             self._reach = options.reach.with_own(folder.input, folder.output)
             sources = SourceGate(folder, options.secrets, self._door, self._pushes, self._reach)
             restored = restore(snapshot, self.deployment, sources.roots, options.strategy)
-            pending_lines = convert(snapshot.setting(PENDING, []), list[str])
+            pending_lines = typed_value(snapshot.setting(PENDING, []), list[str])
         view, turn = restored[0], RLock()
         self._turn = turn
         shutil.rmtree(folder.snapshots, ignore_errors=True)  # of a backup that was cut off
@@ -311,6 +310,11 @@ class Service:
         self._lock.release()
         _logger.info("service closed", extra={"folder": self.folder.path, "entry": self.sink.totals.entry})
 
+    @property
+    def waiting_entries(self) -> int:
+        """Entries that are admitted and not delivered, but for one that only waits for rows of Spark's."""
+        return self.deployment.journal.waiting_after(self.published.figures.entry)
+
     def status(self) -> StatusAnswer:
         """What the service is doing, in numbers."""
         state, last = self.published, self.deployment.journal.last()
@@ -324,6 +328,7 @@ class Service:
             "version": view.version,
             "entry": figures.entry,
             "written": last.number if last is not None else -1,
+            "waiting": self.waiting_entries,
             "batches": figures.batches,
             "input_rows": figures.input_rows,
             "output_rows": figures.output_rows,

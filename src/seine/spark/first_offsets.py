@@ -14,6 +14,7 @@ import msgspec
 from seine.intake.source_branch import SourceBranch
 from seine.runtime.folder.durable import write_whole
 from seine.topics.offset_ranges import Offsets
+from seine.typed_json import json_decoder
 
 
 def first_offsets(folder: str, branch: SourceBranch, ask: Callable[[], Offsets]) -> Offsets:
@@ -21,7 +22,7 @@ def first_offsets(folder: str, branch: SourceBranch, ask: Callable[[], Offsets])
     path = os.path.join(folder, "first_offsets", f"{quote(branch.stream, safe='')}@{branch.born}.json")
     if os.path.exists(path):
         with open(path, "rb") as file:
-            return msgspec.json.decode(file.read(), type=Offsets)
+            return json_decoder(Offsets).decode(file.read())
     offsets = ask()
     os.makedirs(os.path.dirname(path), exist_ok=True)
     write_whole(path, msgspec.json.encode(offsets))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from traceback import format_exception_only
@@ -36,6 +37,9 @@ _logger = logging.getLogger(__name__)
 
 _SPARK_ERRORS = (Py4JError, PySparkException, ConnectionError)  # what a call into the JVM raises
 _NOTHING_NEW = "Waiting for data to arrive"  # the status of a query whose last look found nothing
+_OPENING = "Initializing"  # what the status of a query begins with until its sources are open
+_OPENING_SECONDS = 10.0  # that stopping waits for that
+_MOMENT = 0.02
 _SECONDS_FOR_A_BROKER = {False: 60.0, True: 10.0}  # to answer a run, and a service, in which others wait
 _MOST_RESTARTS = 5  # in a row, without a micro-batch in between: more than a passing trouble
 
@@ -307,10 +311,21 @@ class _SparkHost:
 
 
 def _stop(query: StreamingQuery) -> None:
-    """End a pipeline, as far as there is a JVM that could."""
+    """End a pipeline, as far as there is a JVM that could.
+
+    One that is still opening its sources is let do that first: cut off in the middle, the process that Spark
+    has started for a source finds nobody to connect to, and prints that to standard error.
+    """
     if jvm_is_gone():
         return
     try:
+        deadline = time.monotonic() + _OPENING_SECONDS
+        while (
+            query.isActive
+            and str(query.status["message"]).startswith(_OPENING)
+            and time.monotonic() < deadline
+        ):
+            time.sleep(_MOMENT)
         query.stop()
     except (Py4JError, ConnectionError) as error:
         if not jvm_is_gone():

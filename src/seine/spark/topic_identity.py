@@ -24,6 +24,7 @@ from seine.topics.known_topics import Ids, KnownTopics, branch_key, kept_ids
 from seine.topics.offset_ranges import Offsets, refuse_lost
 from seine.topics.topic_client import EARLIEST, LATEST, TopicClient, topic_ids
 from seine.topics.trouble import UnknownTopic
+from seine.typed_json import json_decoder
 
 _NO_ID = "A" * 22  # of a topic from before brokers gave ids
 _UNKNOWN = "UnknownTopicOrPartitionException"
@@ -96,7 +97,7 @@ def _refuse_lost(stream: StreamDef, reading: SparkReading, offset: str, seconds:
         return
     client = TopicClient(topics.settings, topics.topics, seconds, hosts=topics.hosts)
     try:
-        start = msgspec.json.decode(offset, type=Offsets)
+        start = json_decoder(Offsets).decode(offset)
         refuse_lost(start, client.offsets(EARLIEST), client.offsets(LATEST))
     finally:
         client.close()

@@ -11,6 +11,7 @@ from seine.algebra.arrays import AnyArray
 from seine.operators.limited.memory_account import MemoryAccount
 from seine.operators.state.work_budget import NodeWork
 from seine.rows.delta import NEVER
+from seine.typed_json import msgpack_decoder
 
 ANY_TIME = NEVER  # of records that may stand anywhere
 
@@ -132,4 +133,4 @@ class TaskReport(Struct, frozen=True):
         return _DECODER.decode(blob)
 
 
-_DECODER = msgspec.msgpack.Decoder(TaskReport)
+_DECODER = msgpack_decoder(TaskReport)
