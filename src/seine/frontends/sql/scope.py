@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
+from seine.algebra.event_windows import EventWindow
 from seine.algebra.expressions import Column, Expression, shift_columns
 from seine.algebra.functions.function_hints import clock_refusal, is_clock
 from seine.algebra.plan import Lookup, Plan, Scan
@@ -39,12 +40,14 @@ class FromItem:
     """A FROM item in scope, by its alias; `merged` are columns that USING hides behind an earlier item's.
 
     `joined` are the values of columns of USING that an outer join makes of both sides, for unqualified names.
+    `hop` are, of rows of HOP that are not spread, its windows and the id of its call.
     """
 
     alias: str
     columns: list[NamedExpression]
     merged: set[str] = field(default_factory=set)
     joined: dict[str, Expression] = field(default_factory=dict)
+    hop: tuple[EventWindow | None, int] | None = None
 
     def plain_columns(self) -> list[NamedExpression]:
         """The columns that an unqualified name may mean: all but the merged ones."""
@@ -82,6 +85,16 @@ class FromBlock:
     def width(self) -> int:
         """The number of columns of the block's row."""
         return sum(len(item.schema) for item in self.items)
+
+    def tables(self, by: int = 0) -> list[InnerTable]:
+        """The streams and relations in the block, each with where it is in the row, further right by so much."""
+        starts = [sum(len(item.schema) for item in self.items[:i]) for i in range(len(self.items))]
+        direct = [
+            InnerTable(item, start + by)
+            for item, start in zip(self.items, starts, strict=True)
+            if isinstance(item, Scan | Lookup)
+        ]
+        return [*direct, *(InnerTable(one.table, one.start + by) for one in self.inner)]
 
     def add_item(self, item: Plan) -> list[NamedExpression]:
         """Join one more item; returns its columns, of a stream those that are declared."""

@@ -16,7 +16,7 @@ from seine.frontends.sql.bind_expressions import ExpressionBinder
 from seine.frontends.sql.block_plan import Projection
 from seine.frontends.sql.context import Context
 from seine.frontends.sql.from_clause import Analyse, implied_name, read_from
-from seine.frontends.sql.group_by import GroupedSelect, is_grouped, refuse_ungrouped_windows
+from seine.frontends.sql.group_by import GroupedSelect, UngroupedHops, is_grouped, refuse_ungrouped_windows
 from seine.frontends.sql.partner_joins import refuse_outer
 from seine.frontends.sql.ranked_select import is_ranked, ranked_select
 from seine.frontends.sql.scope import SCALARS, FromBlock, FromItem, NamedExpression, key_of, visible_item
@@ -27,6 +27,7 @@ from seine.frontends.sql.sub_query_values import (
     with_values,
 )
 from seine.frontends.sql.window_pairs import distinct_rows
+from seine.frontends.sql.window_tables import hopping_calls
 from seine.frontends.text.names import suggest
 
 _SUPPORTED = {"expressions", "from_", "joins", "where", "group", "having", "distinct", "with_", "hint"}
@@ -41,13 +42,25 @@ _CLAUSES = {"order": "ORDER BY", "sort": "SORT BY", "laterals": "LATERAL VIEW"}
 def analyse_select(select: exp.Select, context: Context, analyse: Analyse) -> Projection | Plan:
     """Bind a SELECT; a plain one stays a Projection, so that an outer block can inline it."""
     refuse_clauses(select, context, _SUPPORTED)
-    block = read_from(select, context, analyse)
+    hops = hopping_calls(select) if is_grouped(select) else frozenset()
+    try:
+        return _analyse_select(select, context, analyse, hops)
+    except UngroupedHops as ungrouped:
+        return _analyse_select(select, context, analyse, hops - ungrouped.calls)
+
+
+def _analyse_select(
+    select: exp.Select, context: Context, analyse: Analyse, hops: frozenset[int]
+) -> Projection | Plan:
+    """Bind a SELECT where the windows of some calls of HOP are keys of its groups."""
+    block = read_from(select, context, analyse, hops)
     restrict(select, block, context, analyse)
     distinct = select.args.get("distinct")
     if distinct is not None and distinct.args.get("on") is not None:
         hint = "write QUALIFY ROW_NUMBER() OVER (PARTITION BY ... ORDER BY ...) = 1 in a sub-query"
         raise context.error(distinct, "DISTINCT ON with LIMIT or QUALIFY is not supported", hint)
-    refuse_ungrouped_windows(block.conjuncts, select, context)
+    if not is_grouped(select):
+        refuse_ungrouped_windows(block.conjuncts, select, context)
     if is_grouped(select) or is_ranked(select) or distinct is not None:
         refuse_outer(block.conjuncts, select, context)
         context = context.without_outer()
