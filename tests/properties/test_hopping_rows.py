@@ -1,4 +1,4 @@
-"""HOP gives a row once for each of its windows, whoever reads them: as DuckDB over all pairs of rows and windows."""
+"""HOP gives a row once for each of its windows, whoever reads them: as DuckDB does over all pairs of both."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _QUERIES = (
     "SELECT MAX(window_end) AS last, MIN(window_time) AS first FROM {hop} h",
     "SELECT h.window_start, COUNT(*) AS n FROM {hop} h JOIN t ON h.k = t.k GROUP BY h.window_start",
     "SELECT h.window_start, COUNT(*) AS n FROM t LEFT JOIN {hop} h ON h.k = t.k GROUP BY h.window_start",
-    "SELECT h.window_start, COUNT(*) AS n FROM {hop} h LEFT JOIN t ON t.x = h.window_start GROUP BY h.window_start",
+    "SELECT window_start, COUNT(*) AS n FROM {hop} h LEFT JOIN t ON t.x = window_start GROUP BY window_start",
     "SELECT a.k, b.window_start FROM {hop} a JOIN {hop} b ON a.window_start = b.window_start AND a.k = b.k",
     "SELECT a.window_start, COUNT(*) AS n FROM {hop} a, {hop} b WHERE a.k = b.k GROUP BY a.window_start",
     "SELECT k, window_start, ROW_NUMBER() OVER (PARTITION BY window_start ORDER BY x DESC, k, ts) AS r"

@@ -31,7 +31,7 @@ from seine.algebra.plan import (
 )
 from seine.frontends.sql.block_plan import block_plan, joined_plan, validity
 from seine.frontends.sql.context import Context
-from seine.frontends.sql.scope import OUTER, FromBlock, FromItem, InnerTable, NamedExpression
+from seine.frontends.sql.scope import OUTER, FromBlock, FromItem, NamedExpression
 from seine.frontends.sql.window_pairs import is_pair
 
 

@@ -87,7 +87,7 @@ class FromBlock:
         return sum(len(item.schema) for item in self.items)
 
     def tables(self, by: int = 0) -> list[InnerTable]:
-        """The streams and relations in the block, each with where it is in the row, further right by so much."""
+        """The streams and relations in the block, each with its place in the row, so much further right."""
         starts = [sum(len(item.schema) for item in self.items[:i]) for i in range(len(self.items))]
         direct = [
             InnerTable(item, start + by)
@@ -136,7 +136,9 @@ class FromBlock:
 
     def find(self, name: str, exact: bool = False) -> list[NamedExpression]:
         """The columns that an unqualified name may mean; unless `exact`, in any case if none has this one."""
-        return _by_name([column for item in self.visible for column in item.plain_columns()], name, exact)
+        return columns_named(
+            [column for item in self.visible for column in item.plain_columns()], name, exact
+        )
 
     def item(self, alias: str, exact: bool = True) -> FromItem | None:
         """The item of an alias, or None; unless `exact`, in any case if none has this one."""
@@ -146,7 +148,8 @@ class FromBlock:
         return items[0] if items else None
 
 
-def _by_name(columns: list[NamedExpression], name: str, exact: bool) -> list[NamedExpression]:
+def columns_named(columns: list[NamedExpression], name: str, exact: bool) -> list[NamedExpression]:
+    """The columns of a name; unless `exact`, in any case if none has this one."""
     same = [column for column in columns if column.name == name]
     if same or exact:
         return same
@@ -169,7 +172,7 @@ def resolve_column(node: exp.Column, block: FromBlock, context: Context) -> Expr
         matches, where = block.find(name, is_exact(node.this, context)), "in FROM"
     else:
         item = visible_item(table, block, context)
-        matches, where = _by_name(item.columns, name, is_exact(node.this, context)), f"of {table.name}"
+        matches, where = columns_named(item.columns, name, is_exact(node.this, context)), f"of {table.name}"
     if not matches:
         _refuse_clock(node, context)
         raise context.error(node.this, f"no column {node.name} {where}", _column_hint(node, block))

@@ -19,7 +19,16 @@ from seine.frontends.sql.from_clause import Analyse, implied_name, read_from
 from seine.frontends.sql.group_by import GroupedSelect, UngroupedHops, is_grouped, refuse_ungrouped_windows
 from seine.frontends.sql.partner_joins import refuse_outer
 from seine.frontends.sql.ranked_select import is_ranked, ranked_select
-from seine.frontends.sql.scope import SCALARS, FromBlock, FromItem, NamedExpression, key_of, visible_item
+from seine.frontends.sql.scope import (
+    SCALARS,
+    FromBlock,
+    FromItem,
+    NamedExpression,
+    columns_named,
+    is_exact,
+    key_of,
+    visible_item,
+)
 from seine.frontends.sql.sub_query_values import (
     restrict,
     scalar_plan,
@@ -139,16 +148,36 @@ def _output(node: exp.Expr, binder: ExpressionBinder) -> list[NamedExpression]:
 
 def _all_columns(node: exp.Expr, items: list[FromItem], binder: ExpressionBinder) -> list[NamedExpression]:
     star = node if isinstance(node, exp.Star) else node.this
-    left_out = star.args.get("except_") or []
     if any(value for key, value in star.args.items() if key != "except_"):
         raise binder.context.error(node, "* REPLACE and * RENAME are not supported", "name the columns")
-    columns = [column for item in items for column in item.plain_columns()]
-    for name in left_out:
-        if not any(column.name == key_of(name.this) for column in columns):
-            known = [column.name for column in columns]
-            raise binder.context.error(name, f"no column {name.name}", suggest(name.name, known, "columns"))
-    columns = [column for column in columns if column.name not in {key_of(name.this) for name in left_out}]
+    left_out = [_left_out(name, items, binder) for name in star.args.get("except_") or []]
+    columns = [
+        column
+        for item in items
+        for column in item.plain_columns()
+        if not any(item.alias in aliases and column.name in names for aliases, names in left_out)
+    ]
+    if not columns:
+        raise binder.context.error(node, "EXCEPT leaves no column", "name what the query gives")
     for column in columns:
         if isinstance(column.value, Column):
             binder.places.setdefault(column.value.index, node)
     return columns
+
+
+def _left_out(node: exp.Expr, items: list[FromItem], binder: ExpressionBinder) -> tuple[set[str], set[str]]:
+    """The aliases and the names of the columns that a name in EXCEPT leaves out; refuses one of none."""
+    table = node.args.get("table")
+    if table is not None:
+        alias = visible_item(table, binder.block, binder.context).alias
+        items = [item for item in items if item.alias == alias]
+    columns = [(item, column) for item in items for column in item.plain_columns()]
+    name, exact = key_of(node.this), is_exact(node.this, binder.context)
+    matches = columns_named([column for _, column in columns], name, exact)
+    if not matches:
+        known = [column.name for _, column in columns]
+        of = "" if table is None else f" of {table.name} among these"
+        hint = suggest(node.name, known, "columns")
+        raise binder.context.error(node, f"no column {node.name}{of}", hint)
+    names = {column.name for column in matches}
+    return {item.alias for item, column in columns if column.name in names}, names

@@ -11,9 +11,9 @@ expressions that window() gives, so that both spellings are one plan.
     SELECT window_start, COUNT(*) FROM TUMBLE(TABLE bid, DESCRIPTOR(ts), 10) GROUP BY window_start, window_end
     SELECT window.start,  COUNT(*) FROM bid GROUP BY window(ts, 10)
 
-HOP has a row once for each of its windows. Groups by such a window are those of window(); anywhere else, and
-where nobody reads the window, the rows are spread: a UNION ALL of the latest window of each row, the one before
-it, and so on, each of which is a tumbling window that has been moved.
+HOP has a row once for each of its windows. Groups by such a window are those of window(). Anywhere else,
+and where nobody reads the window, the rows are spread: a UNION ALL of the latest window of each row, the one
+before it, and so on, each of which is a tumbling window that has been moved.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def window_table(node: exp.Expr, context: Context) -> WindowTable | None:
 
 
 def hopping_calls(select: exp.Select) -> frozenset[int]:
-    """The ids of the calls of HOP in the FROM of a SELECT itself; none if a sub-query may read their windows."""
+    """The ids of calls of HOP in the FROM of a SELECT itself; none if a sub-query may read their windows."""
     inner = (column for column in select.find_all(exp.Column) if column.parent_select is not select)
     if any(column.name.lower() in _ADDED for column in inner if not _is_in_from(column, select)):
         return frozenset()
@@ -181,7 +181,7 @@ def hopping_window(columns: Sequence[NamedExpression]) -> EventWindow | None:
 def add_spread(
     rows: FromBlock, columns: Sequence[NamedExpression], block: FromBlock, node: exp.Expr, context: Context
 ) -> list[NamedExpression]:
-    """Add the rows of a table function to a block, of HOP once for each window; their columns over its row."""
+    """Add the rows of a table function, of HOP once for each window; their columns over the block."""
     window = hopping_window(columns)
     if window is None:
         return block.merge(rows, [*columns])

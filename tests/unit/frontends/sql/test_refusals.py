@@ -156,6 +156,11 @@ REFUSED = [
     ("SELECT GROUPING(b) FROM s GROUP BY ROLLUP (a)", 44, "takes keys"),
     ("SELECT COUNT(*) FROM s GROUP BY ROLLUP (window(ts, 9), a)", 41, "not in every grouping set"),
     ("SELECT * EXCEPT (nope) FROM s", 18, "no column nope"),
+    ("SELECT * EXCEPT (u.a) FROM s", 18, "no u in FROM"),
+    ("SELECT * EXCEPT (s.a, t.b) FROM s, t", 23, "no column b of t among these"),
+    ("SELECT s.* EXCEPT (t.e) FROM s, t", 20, "no column e of t among these"),
+    ("SELECT * EXCEPT (t.a) FROM s JOIN t USING (a)", 18, "no column a of t among these"),
+    ("SELECT * EXCEPT (r.a, name) FROM r", 8, "EXCEPT leaves no column"),
     ("SELECT * REPLACE (1 AS a) FROM s", 8, "REPLACE"),
     # syntax
     ("SELECT a FROM s WHERE a >", 25, "something is missing after '>'"),
