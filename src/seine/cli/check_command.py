@@ -17,6 +17,7 @@ from seine.frontends.script.script_file import read_script
 from seine.network.network import build_network
 from seine.network.plan.running_plan import too_large
 from seine.network.searches.network_plans import network_plans
+from seine.safety.notes import notes
 from seine.safety.verdict import Verdict, verdict
 from seine.safety.verdict_story import edges, safety_lines, to_dot
 
@@ -52,12 +53,15 @@ def command(arguments: argparse.Namespace) -> int:
     network = build_network(planned, positions=script.positions, refused=refuse)
     judged = [(verdicts[query.name], query, position) for query, position in script.queries]
     if arguments.json:
-        print(json.dumps({"queries": [one.to_json() for one, _, _ in judged]}))
+        documents = [{**one.to_json(), "notes": [*notes(query)]} for one, query, _ in judged]
+        print(json.dumps({"queries": documents}))
     elif arguments.dot:
         print(to_dot({query.name: edges(query.plan) for _, query, _ in judged}), end="")
     else:
         for one, query, _ in judged:
-            print("\n    ".join([_line(one), *safety_lines(query.plan, network.joined.get(query.name, ()))]))
+            said = [f"note: {printable(note)}" for note in notes(query)]
+            why = safety_lines(query.plan, network.joined.get(query.name, ()))
+            print("\n    ".join([_line(one), *said, *why]))
     refused = [(one, position) for one, _, position in judged if not one.accepted]
     for one, position in refused:
         print(ScriptError(one.reason, hint=one.hint, where=position).render(), file=sys.stderr)

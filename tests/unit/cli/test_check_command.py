@@ -44,3 +44,21 @@ CREATE QUERY best WITH (emit = 'final', unbounded = true) AS
     assert "script.sql:3:" in printed.err and "partition by a time" in printed.err
     assert main(["check", "--json", str(script)]) == 1
     assert [one["safe"] for one in json.loads(capsys.readouterr().out)["queries"]] == [True, False]
+
+
+def test_notes_stand_behind_a_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script = tmp_path / "script.sql"
+    script.write_text("""\
+CREATE STREAM s (k BIGINT, x DOUBLE, ts BIGINT) TIMESTAMP BY ts FROM 's.jsonl';
+CREATE QUERY failing AS SELECT 'a' + k AS v FROM s;
+CREATE QUERY fine AS SELECT k FROM s;
+""")
+    assert main(["check", str(script)]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "safe     failing: it keeps no tuples",
+        "    note: CAST('a' AS BIGINT) fails, so it is NULL in every row",
+        "safe     fine: it keeps no tuples",
+    ]
+    assert main(["check", "--json", str(script)]) == 0
+    noted = {one["query"]: one["notes"] for one in json.loads(capsys.readouterr().out)["queries"]}
+    assert noted == {"failing": ["CAST('a' AS BIGINT) fails, so it is NULL in every row"], "fine": []}

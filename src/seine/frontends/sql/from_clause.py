@@ -52,6 +52,7 @@ _ASOF_HINT = (
     "JOIN ... ON b.k = a.k AND b.ts <= a.ts, and behind it"
     " QUALIFY ROW_NUMBER() OVER (PARTITION BY a.id ORDER BY b.ts DESC) = 1"
 )
+_COMMA_HINT = "a comma binds before JOIN, as in Spark: write ON with qualified columns, or a sub-query"
 _EXTRAS = {
     "pivots": "SUM(x) FILTER (WHERE c = 'a') AS a, a line for each column of a PIVOT",
     "sample": "WHERE xxhash64(id) % 10 = 0 takes a tenth, the same for every run",
@@ -221,7 +222,8 @@ def _use(names: list[exp.Expr], block: FromBlock, context: Context) -> None:
         if len(left) != 1 or len(right) != 1:
             known = [c.name for item in block.visible for c in item.columns]
             message = f"USING needs {node.name} once on each side"
-            raise context.error(node, message, suggest(node.name, known, "columns"))
+            hint = _COMMA_HINT if len(left) > 1 else suggest(node.name, known, "columns")
+            raise context.error(node, message, hint)
         block.conjuncts.append(resolve_call("eq", [left[0], right[0]]))
         last.merged.add(name)
 
