@@ -1,4 +1,4 @@
-"""What a right query may not mean as it is written: constant parts that fail, numbers that lose digits unsaid.
+"""What a right query may not mean as it is written: constant parts that fail, numbers that lose digits.
 
     SELECT 'a' + price FROM bid                   CAST('a' AS BIGINT) fails, so it is NULL in every row
     SELECT ROUND(SUM(price)::NUMERIC, 2) ...      bare NUMERIC is DECIMAL(10,0), as in Spark: it has no cents
