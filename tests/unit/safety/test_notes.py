@@ -30,9 +30,9 @@ def _notes(sql: str) -> tuple[str, ...]:
     ],
 )
 def test_notes(sql: str, said: list[str]) -> None:
-    found = _notes(sql)
-    assert len(found) == len(said)
-    assert all(one in note for one, note in zip(said, found, strict=True)), found
+    noted = _notes(sql)
+    assert len(noted) == len(said)
+    assert all(one in note for one, note in zip(said, noted, strict=True)), noted
 
 
 @pytest.mark.parametrize(
