@@ -21,6 +21,7 @@ from seine.network.plan.running_plan import too_large
 from seine.network.plan.strategy import TWO_BY_TWO, Strategy
 from seine.network.searches.network_plans import network_plans
 from seine.runtime.source_samples import samples_json, samples_text, source_estimates
+from seine.safety.notes import notes
 from seine.safety.verdict import Verdict, verdict
 from seine.safety.verdict_story import Nested, aliases_of, edges, safety_lines, to_dot
 
@@ -59,14 +60,16 @@ def command(arguments: argparse.Namespace) -> int:
     judged = [(verdicts[query.name], query, position) for query, position in script.queries]
     if arguments.json:
         samples = {"samples": samples_json(estimates)} if arguments.sample else {}
-        print(json.dumps({"queries": [one.to_json() for one, _, _ in judged], **samples}))
+        documents = [{**one.to_json(), "notes": [*notes(query)]} for one, query, _ in judged]
+        print(json.dumps({"queries": documents, **samples}))
     elif arguments.dot:
         print(to_dot({query.name: edges(query.plan) for _, query, _ in judged}), end="")
     else:
         otherwise = {} if arguments.sample else _other_plans(planned, network, script.positions)
         for one, query, _ in judged:
-            lines = safety_lines(query.plan, network.joined.get(query.name, ()))
-            print("\n    ".join([_line(one), *lines, *otherwise.get(query.name, ())]))
+            said = [f"note: {printable(note)}" for note in notes(query)]
+            why = safety_lines(query.plan, network.joined.get(query.name, ()))
+            print("\n    ".join([_line(one), *said, *why, *otherwise.get(query.name, ())]))
         print(samples_text(estimates), end="")
     refused = [(one, position) for one, _, position in judged if not one.accepted]
     for one, position in refused:

@@ -180,3 +180,21 @@ CREATE QUERY narrow AS SEARCH 'amber' OVER (b);
         f"words are looked for in STRING columns alone, {named}" in wide
         and "words are looked for" not in narrow
     )
+
+
+def test_notes_stand_behind_a_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script = tmp_path / "script.sql"
+    script.write_text("""\
+CREATE STREAM s (k BIGINT, x DOUBLE, ts BIGINT) TIMESTAMP BY ts FROM 's.jsonl';
+CREATE QUERY failing AS SELECT 'a' + k AS v FROM s;
+CREATE QUERY fine AS SELECT k FROM s;
+""")
+    assert main(["check", str(script)]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "safe     failing: it keeps no tuples",
+        "    note: CAST('a' AS BIGINT) fails, so it is NULL in every row",
+        "safe     fine: it keeps no tuples",
+    ]
+    assert main(["check", "--json", str(script)]) == 0
+    noted = {one["query"]: one["notes"] for one in json.loads(capsys.readouterr().out)["queries"]}
+    assert noted == {"failing": ["CAST('a' AS BIGINT) fails, so it is NULL in every row"], "fine": []}

@@ -78,8 +78,11 @@ def test_a_window_beneath_an_outer_query_is_two_columns() -> None:
         ("SELECT COUNT(*) AS n FROM s GROUP BY window(c, 5)", "BIGINT or a TIMESTAMP", ""),
         ("SELECT window(ts, 10, 5) AS w FROM s", "a key of groups", "GROUP BY window"),
         ("SELECT COUNT(*) AS n FROM s GROUP BY window(ts, 10), window(ts, 20)", "one window", "sub-queries"),
-        ("SELECT COUNT(*) AS n FROM HOP(TABLE s, DESCRIPTOR(ts), 5, 10) WHERE window_start > 3"
-         " GROUP BY window_start", "a key of groups", "GROUP BY"),
+        ("SELECT COUNT(*) AS n FROM s WHERE window(ts, 10, 5).start > 3 GROUP BY a", "key of groups", ""),
+        ("SELECT a, ROW_NUMBER() OVER (PARTITION BY window(ts, 10, 5).start ORDER BY a) AS n FROM s",
+         "a key of groups", "GROUP BY"),
+        ("SELECT a FROM SESSION(TABLE s, DESCRIPTOR(ts), 5) ORDER BY window_end LIMIT 3", "key of", ""),
+        ("SELECT COUNT(*) AS n FROM HOP(TABLE s, DESCRIPTOR(ts), 1, 101)", "in 101 windows", "longer slide"),
         ("SELECT COUNT(*) AS n FROM HOP(TABLE s, DESCRIPTOR(ts), 5)", "needs its size", "HOP("),
         ("SELECT COUNT(*) AS n FROM TUMBLE(TABLE s, ts + 1, 5)", "DESCRIPTOR(column)", "TUMBLE("),
         ("SELECT COUNT(*) AS n FROM TUMBLE(TABLE s, DESCRIPTOR(tz), 5)", "no column tz", ""),
