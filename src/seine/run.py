@@ -121,7 +121,7 @@ class Run:
         declarations = self._live.declared
         self.deployment.allow(options.budget)
         self.failures = RunFailures(self.deployment.failures)
-        self.deployment.remove_cache()  # of a process that was killed
+        self.deployment.recover()
         streams = list(declarations.streams.values())
         self._followed = relations = self._relations(declarations, options)
 

@@ -17,8 +17,8 @@ from __future__ import annotations
 import os
 import shutil
 
+from seine.disk_sync import write_whole
 from seine.runtime.folder.deployment import Deployment
-from seine.runtime.folder.durable import write_whole
 from seine.spark.offset_log import NO_OFFSET, SOURCES_AT, last_batch, offset_lines, unreadable_offsets
 
 

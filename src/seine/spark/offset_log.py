@@ -11,10 +11,10 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
+from seine.disk_sync import write_whole
 from seine.errors import RunError
 from seine.intake.source_branch import SourceBranch
 from seine.runtime.folder.deployment import Deployment
-from seine.runtime.folder.durable import write_whole
 
 _VERSION = "v1"
 _COMMITTED = b'v1\n{"nextBatchWatermarkMs":0}'  # as Spark 4 writes it: it keeps no time for us

@@ -45,6 +45,11 @@ class WrittenResults(Struct, frozen=True):
     cut: tuple[str, ...]
     ranges: QueryRanges
 
+    @property
+    def bytes(self) -> int:
+        """How long the file is."""
+        return int(self.ranges.sizes.sum())
+
 
 class StageReport(Struct, frozen=True):
     """What a stage holds in a bucket, by node: rows for joins, also by port where that is known, groups, and

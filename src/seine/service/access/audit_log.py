@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from seine.disk_sync import folder_of, sync_to_disk
 from seine.service.access.principal import Principal
 
 _MOST_BYTES = 64 << 20  # of a file, before another one is begun
@@ -77,10 +78,13 @@ class AuditLog:
             self.append(line)
 
     def _append(self, text: bytes) -> None:
+        is_new = not os.path.exists(self.path)
         with open(self.path, "ab", opener=lambda path, flags: os.open(path, flags, _PRIVATE)) as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
+        if is_new:
+            sync_to_disk(folder_of(self.path))
 
     def _rotate(self, more: int) -> None:
         """Begin another file if this one would get too long; the oldest one goes."""
