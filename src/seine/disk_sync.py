@@ -1,7 +1,7 @@
 """What is synced is there after a power cut: files, names and renames made durable. Imports nothing heavy.
 
-A file has two things to lose: its bytes, and its name in a folder, which is synced by itself, as is the name of
-that folder. Whoever replaces a file whole, or makes a folder that is to last, does it here.
+A file has two things to lose: its bytes, and its name in a folder, which is synced by itself, as is the name
+of that folder. Whoever replaces a file whole, or makes a folder that is to last, does it here.
 """
 
 from __future__ import annotations
@@ -109,14 +109,14 @@ def _sync_if_there(path: str) -> None:
 
 def _syncfs(handle: int) -> bool:
     """Sync the file system of an open file; False if this system has no call for it."""
-    own = getattr(os, "syncfs", None)  # Python has none yet
-    if own is not None:
-        own(handle)
+    of_python = getattr(os, "syncfs", None)  # there is none yet
+    if of_python is not None:
+        of_python(handle)
         return True
-    call = _libc_syncfs()
-    if call is None:
+    of_libc = _libc_syncfs()
+    if of_libc is None:
         return False
-    if call(handle) != 0:
+    if of_libc(handle) != 0:
         code = ctypes.get_errno()
         if code == errno.ENOSYS:
             return False

@@ -80,6 +80,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "intake",
     ),
     "live_queries": (
+        "disk_sync",
         "algebra",
         "errors",
         "frontends",
@@ -129,6 +130,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "run_local",
     ),
     "spark": (
+        "disk_sync",
         "live_queries",
         "scratch_folder",
         "algebra",

@@ -1,8 +1,8 @@
 """Power cuts: whatever the disk holds when the power goes, nothing is lost or repeated.
 
-A run is recorded on a disk that notes what is synced; of every moment folders are made as a cut may leave them;
-from each a new run goes on to the end, and its output is that of the undisturbed run. State is Spark's, which
-has a checkpoint of its own: here it is that after the last micro-batch that counts.
+A run is recorded on a disk that notes what is synced; of every moment folders are made as a cut may leave
+them; from each a new run goes on to the end, and its output is that of the undisturbed run. State is Spark's,
+which has a checkpoint of its own: here it is that after the last micro-batch that counts.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Power cuts without a machine: a disk that notes what was synced, and folders as a cut would leave them.
 
 `recorded_disk` follows one folder: at each sync, and before each change of a name, it notes what the disk may
-hold if the power goes then, by four models. `distinct` images are laid out elsewhere by `lay_out`, and whoever
-lives in such a folder has to go on from there.
+hold if the power goes then, by four models. `distinct` images are laid out by `lay_out`, and whoever lives in
+such a folder has to go on from there.
 """
 
 from __future__ import annotations
@@ -44,9 +44,7 @@ class RecordedDisk:
     root: str
     cuts: list[Cut] = field(default_factory=list)
     syncs: int = 0  # of files, folders and file systems
-    _pinned: dict[int, int] = field(
-        default_factory=dict
-    )  # handles by inode, which no other file gets
+    _pinned: dict[int, int] = field(default_factory=dict)  # handles by inode, which no other file gets
     _bytes: dict[int, bytes] = field(default_factory=dict)  # what is durable of files
     _names: dict[int, dict[str, int]] = field(default_factory=dict)  # of folders
     _folders: set[int] = field(default_factory=set)
