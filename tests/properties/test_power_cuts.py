@@ -61,10 +61,10 @@ class Outputs:
 
     def read(self, root: Path) -> dict[str, list[str]]:
         """The records and the dead letters, whatever files they are in."""
-        found: dict[str, list[str]] = {"records": [], "dead": []}
+        lines: dict[str, list[str]] = {"records": [], "dead": []}
         for path in sorted(root.glob("*out*/*.jsonl")) + sorted(root.glob("*.jsonl")):
-            found["dead" if path.name.startswith("dead") else "records"] += path.read_text().splitlines()
-        return {name: sorted(lines) for name, lines in found.items()}
+            lines["dead" if path.name.startswith("dead") else "records"] += path.read_text().splitlines()
+        return {name: sorted(kind) for name, kind in lines.items()}
 
 
 def _write_input(folder: Path) -> Script:
@@ -119,17 +119,17 @@ class Losses:
     """What went wrong, by cut."""
 
     tried: int = 0
-    found: list[str] = field(default_factory=list)
+    reasons: list[str] = field(default_factory=list)
 
     def try_(self, cut: Cut, go_on: Callable[[], object], wanted: object) -> None:
         self.tried += 1
         try:
             got = go_on()
         except SeineError as error:
-            self.found.append(f"{cut.model} {cut.moment}: {error.message}")
+            self.reasons.append(f"{cut.model} {cut.moment}: {error.message}")
             return
         if got != wanted:
-            self.found.append(f"{cut.model} {cut.moment}: lost or repeated")
+            self.reasons.append(f"{cut.model} {cut.moment}: lost or repeated")
 
 
 def _go_on(script: Script, outputs: Outputs, cut: Cut, root: Path, states: States) -> dict[str, list[str]]:
@@ -152,7 +152,7 @@ def _survives(outputs: Outputs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     for cut in cuts if most is None else spread(cuts, most):
         losses.try_(cut, lambda cut=cut: _go_on(script, outputs, cut, tmp_path / "cut", states), wanted)
     assert losses.tried > 20
-    assert not losses.found, f"{len(losses.found)} of {losses.tried}: " + "\n".join(losses.found)
+    assert not losses.reasons, f"{len(losses.reasons)} of {losses.tried}: " + "\n".join(losses.reasons)
 
 
 @pytest.mark.parametrize("form", ["file", "folder"])

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import RLock
 from typing import Any, NamedTuple
 
 import pytest
@@ -48,7 +49,8 @@ class RecordedDisk:
     _bytes: dict[int, bytes] = field(default_factory=dict)  # what is durable of files
     _names: dict[int, dict[str, int]] = field(default_factory=dict)  # of folders
     _folders: set[int] = field(default_factory=set)
-    _busy: bool = False
+    _turn: RLock = field(default_factory=RLock)
+    _busy: bool = False  # our own files are none of theirs
 
     def __post_init__(self) -> None:
         self.root = os.path.realpath(self.root)
@@ -65,11 +67,12 @@ class RecordedDisk:
         """`os.syncfs`: all is durable."""
         if self._followed(handle) is not None:
             self.syncs += 1
+            self._alone("before syncfs", lambda: None)  # other processes have written since the last moment
             self._alone("syncfs", self._sync_all)
 
     def hear(self, event: str, arguments: tuple[Any, ...]) -> None:
         """Before a name changes, or a file is opened to be written: a moment to cut at."""
-        if self._busy or event not in _CHANGES or not isinstance(arguments[0], str):
+        if event not in _CHANGES or not isinstance(arguments[0], str):
             return
         if not os.path.abspath(arguments[0]).startswith(self.root + os.sep):
             return
@@ -88,14 +91,16 @@ class RecordedDisk:
                 names[path] = torn[path] = kill[path] = None
             for name in files:
                 whole = os.path.join(place, name)
-                path, now = os.path.relpath(whole, self.root), Path(whole).read_bytes()
-                kept = self._bytes.get(os.stat(whole).st_ino, b"")
+                path, known = os.path.relpath(whole, self.root), _read(whole)
+                if known is None:
+                    continue
+                now, kept = known.content, self._bytes.get(known.inode, b"")
                 more = len(now) - len(kept) if now.startswith(kept) else 0
                 names[path], kill[path] = kept, now
                 torn[path] = kept + now[len(kept) : len(kept) + more // 2]
-        found = {"strict": self._strict(), "names": names, "torn": torn, "kill": kill}
+        images = {"strict": self._strict(), "names": names, "torn": torn, "kill": kill}
         where = moment.replace(self.root, "")
-        return [Cut(where, model, found[model]) for model in MODELS]
+        return [Cut(where, model, images[model]) for model in MODELS]
 
     def last(self, model: str) -> Image:
         """What the disk holds if the power goes now."""
@@ -107,13 +112,14 @@ class RecordedDisk:
             os.close(handle)
 
     def _alone(self, moment: str, sync: Callable[[], None]) -> None:
-        if not self._busy:
-            self._busy = True
-            try:
-                sync()
-                self.cuts += self.images(moment)
-            finally:
-                self._busy = False
+        with self._turn:
+            if not self._busy:
+                self._busy = True
+                try:
+                    sync()
+                    self.cuts += self.images(moment)
+                finally:
+                    self._busy = False
 
     def _followed(self, handle: Any) -> str | None:
         number = handle if isinstance(handle, int) else handle.fileno()
@@ -122,10 +128,13 @@ class RecordedDisk:
 
     def _sync(self, path: str) -> None:
         inode = self._pin(path)
+        if inode is None:
+            return
         if os.path.isdir(path):
-            self._names[inode] = {name: self._pin(os.path.join(path, name)) for name in os.listdir(path)}
-        else:
-            self._bytes[inode] = Path(path).read_bytes()
+            pinned = {name: self._pin(os.path.join(path, name)) for name in os.listdir(path)}
+            self._names[inode] = {name: child for name, child in pinned.items() if child is not None}
+        elif (now := _read(path)) is not None:
+            self._bytes[inode] = now.content
 
     def _sync_all(self) -> None:
         for place, _, files in os.walk(self.root):
@@ -133,8 +142,11 @@ class RecordedDisk:
             for name in files:
                 self._sync(os.path.join(place, name))
 
-    def _pin(self, path: str) -> int:
-        handle = os.open(path, os.O_PATH | os.O_NOFOLLOW)
+    def _pin(self, path: str) -> int | None:
+        try:
+            handle = os.open(path, os.O_PATH | os.O_NOFOLLOW)
+        except FileNotFoundError:  # another process has removed it
+            return None
         inode = os.fstat(handle).st_ino
         if inode in self._pinned:
             os.close(handle)
@@ -155,6 +167,22 @@ class RecordedDisk:
 
         enter(os.stat(self.root).st_ino, "")
         return image
+
+
+class _Content(NamedTuple):
+    """A file as it is now."""
+
+    inode: int
+    content: bytes
+
+
+def _read(path: str) -> _Content | None:
+    """A file that another process may have removed."""
+    try:
+        with open(path, "rb") as file:
+            return _Content(os.fstat(file.fileno()).st_ino, file.read())
+    except FileNotFoundError:
+        return None
 
 
 _followed: list[RecordedDisk] = []  # the one that is recorded
