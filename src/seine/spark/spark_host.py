@@ -161,7 +161,7 @@ class _SparkHost:
             return str(query.status["message"]) == _NOTHING_NEW
 
         stages = {"stages": deployment.settings.depth}
-        discard_torn(deployment.spark, self._run.driver.committed)
+        discard_torn(deployment.spark, self._run.driver.committed, deployment.settings.start)
         try:
             if self._run.driver.paced:  # else a micro-batch may have several entries, and is done again
                 note_committed(deployment, self._run.driver.committed)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import zipfile
 from collections.abc import Iterator
 from contextlib import suppress
@@ -38,10 +39,11 @@ def discard_unfinished(checkpoint: str) -> None:
             os.remove(path)
 
 
-def discard_torn(checkpoint: str, entry: int) -> None:
+def discard_torn(checkpoint: str, entry: int, start: int = -1) -> None:
     """Remove what Spark wrote after the batch of an `entry`, the last that is committed, and is not whole.
 
     A plan behind a batch whose commit is lost goes, too: that batch comes first, and finds the state before.
+    If nothing that came after `start` is committed, there is no state yet, and Spark begins with none.
     Nobody may be running on the checkpoint.
     """
     done = [batch for batch in _batches(checkpoint, "commits") if _is_whole(checkpoint, "commits", batch)]
@@ -55,8 +57,10 @@ def discard_torn(checkpoint: str, entry: int) -> None:
         for batch in _batches(checkpoint, "offsets"):
             if batch > last:
                 _remove(checkpoint, "offsets", str(batch))
-    if last < 0 and not _is_json(os.path.join(checkpoint, "metadata")):
-        _remove(checkpoint, "metadata")
+    if last < 0 and entry <= start:
+        shutil.rmtree(os.path.join(checkpoint, "state"), ignore_errors=True)
+        if not _is_json(os.path.join(checkpoint, "metadata")):
+            _remove(checkpoint, "metadata")
     _discard_torn_sources(os.path.join(checkpoint, "sources"))
     _discard_torn_state(os.path.join(checkpoint, "state"), last)
 
