@@ -78,9 +78,11 @@ def _state(root: Path) -> None:
 
 
 def _results(root: Path) -> None:
+    make_folder(str(root / "c"))
     outlets = [
         FolderFiles(str(root / "a" / "folder"), 0),
         QueryFiles(str(root / "b" / "queries"), 0, ["q1", "q2"]),
+        SegmentedFile(str(root / "c" / "out.jsonl"), 0),
         SegmentedFile(str(root / "out.jsonl"), 0, limit=RetentionLimit(bytes=200)),
     ]
     for outlet in outlets:
@@ -132,6 +134,10 @@ def _backed_up(root: Path) -> None:
     _entry(service)
     (service / "pipeline" / "spark").mkdir()
     write_backup(str(service), str(service), str(root / "kept" / "backup"))
+
+
+def _restored(root: Path) -> None:
+    _backed_up(root)
     restore_backup(str(root / "kept" / "backup"), str(root / "back"))
 
 
@@ -152,6 +158,7 @@ _PROMISES = (
     _delivered,
     _notes,
     _backed_up,
+    _restored,
     _by_another,
 )
 

@@ -149,7 +149,6 @@ class _PushedFolder:
             file.write("".join(keyed).encode())
             file.flush()
             os.fsync(file.fileno())
-        sync_to_disk(self.path)  # the log may be new
         self.logged += len(keyed)
         for match in gone:
             os.rename(os.path.join(self.path, match[0]), os.path.join(self.aside, match[0]))
