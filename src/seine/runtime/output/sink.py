@@ -138,15 +138,15 @@ class Sink:
     def _refuse_short(self, entry: Entry, reports: Iterable[TaskReport]) -> None:
         """Refuse files of tasks that are not as long as reported, before anything of them is taken."""
         folder = self._deployment.results(entry.number)
-        for report in reports:
-            if report.results is not None:
-                path, wanted = os.path.join(folder, report.results.file), report.results.bytes
-                size = os.path.getsize(path) if os.path.exists(path) else 0
-                if size != wanted:
-                    raise RunError(
-                        f"a task wrote {wanted} bytes of results, and '{path}' has {size}",
-                        hint="a run with --checkpoint does this micro-batch again when it goes on",
-                    )
+        lengths = {name: length for report in reports for name, length in report.files.items()}
+        for name, length in lengths.items():
+            path = os.path.join(folder, name)
+            size = os.path.getsize(path) if os.path.exists(path) else 0
+            if size != length:
+                raise RunError(
+                    f"a task wrote {length} bytes, and '{path}' has {size}",
+                    hint="a run with --checkpoint does this micro-batch again when it goes on",
+                )
 
     def _append(
         self,
