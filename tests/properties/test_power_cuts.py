@@ -110,7 +110,7 @@ def _recorded(
     with recorded_disk(root, monkeypatch) as disk:
         _carry(script, root, outputs, states)
         cuts = [*disk.cuts, *disk.images("the end")]
-    assert disk.syncs > 20
+    assert disk.syncs > 5
     return cuts
 
 
@@ -167,3 +167,21 @@ def test_no_cut_at_any_moment_loses_or_repeats(
 ) -> None:
     keep = RetentionLimit(bytes=1 << 40) if form == "kept" else None
     _survives(Outputs("file" if keep else form, keep), tmp_path, monkeypatch, None)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["strict", "names", "torn"])
+def test_a_second_cut_while_it_goes_on_loses_nothing(
+    model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script, root, states, outputs = _write_input(tmp_path), tmp_path / "recorded", States(), Outputs("file")
+    (root / "state").mkdir(parents=True)
+    cuts = distinct(_recorded(script, root, outputs, states, monkeypatch), [model])
+    wanted, losses = outputs.read(root), Losses()
+    for number, first in enumerate(spread(cuts, 4)):
+        again = tmp_path / f"again-{number}"
+        lay_out(first.image, again)
+        seconds = distinct(_recorded(script, again, outputs, dict(states), monkeypatch), [model])
+        for cut in spread(seconds, 8):
+            losses.try_(cut, lambda cut=cut: _go_on(script, outputs, cut, tmp_path / "cut", states), wanted)
+    assert losses.tried > 20 and not losses.reasons, losses.reasons
