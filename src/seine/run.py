@@ -128,7 +128,7 @@ class Run:
         self.deployment.allow(options.budget)
         self.deployment.hold_workers(options.worker_memory)
         self.failures = RunFailures(self.deployment.failures)
-        self.deployment.remove_cache()  # of a process that was killed
+        self.deployment.recover()
         streams = list(declarations.streams.values())
         self._followed = relations = self._relations(declarations, options)
 

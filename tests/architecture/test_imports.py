@@ -96,6 +96,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "intake",
     ),
     "live_queries": (
+        "disk_sync",
         "algebra",
         "errors",
         "frontends",
@@ -146,6 +147,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "run_local",
     ),
     "spark": (
+        "disk_sync",
         "live_queries",
         "scratch_folder",
         "typed_json",

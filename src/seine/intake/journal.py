@@ -1,8 +1,9 @@
 """The journal: every micro-batch as it was admitted, durable before anything computes with it.
 
-Law: a crash at any moment leaves an entry whole or not at all. An entry is written under a
-temporary name, its files are synced, and then it is renamed. Punctuations are kept beside the
-entries as immutable runs that entries name; a run nobody names is removed.
+Law: a crash at any moment, a power cut too, leaves an entry whole or not at all. An entry is written under a
+temporary name, its files are synced, and then it is renamed; one that goes is renamed, and its files are
+removed once that name lasts. Punctuations are kept beside the entries as immutable runs that entries name; a
+run nobody names is removed.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import pyarrow as pa
 from msgspec import Struct
 from msgspec.structs import replace
 
-from seine.disk_sync import sync_to_disk
+from seine.disk_sync import make_folder, sync_to_disk
 from seine.errors import RunError
 from seine.intake.intake_state import IntakeState
 from seine.intake.source_branch import SourceBranch
@@ -28,7 +29,7 @@ from seine.rows.clock import Clock
 from seine.typed_json import read_json, write_json
 
 _TEMPORARY = "."  # what an entry's name starts with until it is whole, and when it is being removed
-
+_OLD = f"{_TEMPORARY}old-"
 
 _OFFERED = "offered"  # a file of a blank entry that is to be worked on all the same
 _WITHHELD = "withheld-"  # what the names of an entry's amendments start with
@@ -212,6 +213,7 @@ class Journal:
         sync_to_disk(temporary)
         os.rename(temporary, self._folder(number))
         sync_to_disk(self._entries)
+        self._remove_old()
         return self.load(number)
 
     def withhold(self, number: int, queries: Iterable[str]) -> None:
@@ -291,26 +293,34 @@ class Journal:
         with self._turn:
             for old in self.numbers()[:-1]:
                 if old < number:
-                    # A crash half way must not leave half an entry under its name.
-                    os.rename(self._folder(old), os.path.join(self._entries, f"{_TEMPORARY}old-{old}"))
-            self._sweep()
+                    # A crash half way must not leave half an entry under its name: see `_remove_old`.
+                    os.rename(self._folder(old), os.path.join(self._entries, f"{_OLD}{old}"))
+            self._sweep_runs()
 
     def recover(self) -> None:
         """Remove what a crash left behind; the writer calls this before it appends."""
         with self._turn:
-            self._sweep()
+            self._make_folders()
+            sync_to_disk(self._entries)
+            for name in os.listdir(self._entries):
+                if name.startswith(_TEMPORARY):
+                    shutil.rmtree(os.path.join(self._entries, name))
+            self._sweep_runs()
 
     def _make_folders(self) -> None:
         """Only the writer makes anything: a reader may be there before it, or after the journal has gone."""
-        os.makedirs(self._entries, exist_ok=True)
-        os.makedirs(self._runs, exist_ok=True)
+        make_folder(self._entries)
+        make_folder(self._runs)
 
-    def _sweep(self) -> None:
-        """Remove unfinished and discarded entries, and runs that no entry names."""
-        self._make_folders()
+    def _remove_old(self) -> None:
+        """Remove the files of entries that were discarded, whose new names are durable by now."""
         for name in os.listdir(self._entries):
-            if name.startswith(_TEMPORARY):
+            if name.startswith(_OLD):
                 shutil.rmtree(os.path.join(self._entries, name))
+
+    def _sweep_runs(self) -> None:
+        """Remove runs that no entry names."""
+        self._make_folders()
         named = {run for number in self.numbers() for run in self.load(number).runs}
         for name in os.listdir(self._runs):
             if name.removesuffix(".arrow") not in named:

@@ -128,7 +128,8 @@ class Service:
         self._prepare(options)
         load_functions(self.deployment.folder)
         keep_functions(self.deployment.folder)
-        self.deployment.remove_cache()  # of a process that was killed
+        self.deployment.recover()
+        folder.recover()
         os.makedirs(folder.input, exist_ok=True)
         self._door, self._pushes = SparkDoor(), PushDoor(folder.pushed)
         with self._catalog.read() as snapshot:

@@ -11,8 +11,8 @@ from urllib.parse import quote
 
 import msgspec
 
+from seine.disk_sync import folder_of, make_folder, write_whole
 from seine.intake.source_branch import SourceBranch
-from seine.runtime.folder.durable import write_whole
 from seine.topics.offset_ranges import Offsets
 from seine.typed_json import json_decoder
 
@@ -24,6 +24,6 @@ def first_offsets(folder: str, branch: SourceBranch, ask: Callable[[], Offsets])
         with open(path, "rb") as file:
             return json_decoder(Offsets).decode(file.read())
     offsets = ask()
-    os.makedirs(os.path.dirname(path), exist_ok=True)
+    make_folder(folder_of(path))
     write_whole(path, msgspec.json.encode(offsets))
     return offsets

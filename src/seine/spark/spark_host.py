@@ -30,6 +30,7 @@ from seine.spark.restart_backoff import RestartBackoff
 from seine.spark.source_check import SourcePositions, check_source
 from seine.spark.source_frames import open_frames, silent_rows
 from seine.spark.topic_identity import check_topics, unreadable_branches
+from seine.spark.unfinished import discard_torn
 from seine.spark.waiting_branches import WaitingBranches
 from seine.topics.trouble import BrokerSilent
 
@@ -168,6 +169,7 @@ class _SparkHost:
             return str(query.status["message"]) == _NOTHING_NEW
 
         stages = {"stages": deployment.settings.depth}
+        discard_torn(deployment.spark, self._run.driver.committed, deployment.settings.start)
         try:
             if self._run.driver.paced:  # else a micro-batch may have several entries, and is done again
                 note_committed(deployment, self._run.driver.committed)

@@ -36,7 +36,8 @@ class Stage(StatefulProcessor):
         settings = read_settings(self.folder)
         self.labels = settings.labels
         before = handover_path(self.folder, self.start) if self.start >= 0 else None
-        self.state = StateHandles(handle, settings.cache, self.number, before)
+        stages = settings.before.stages if settings.before is not None else 0
+        self.state = StateHandles(handle, settings.cache, self.number, before, stages)
         if self.aggregates:
             from seine.algebra.aggregates import register
 

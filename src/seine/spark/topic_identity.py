@@ -12,10 +12,10 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from seine.algebra.definitions import StreamDef
+from seine.disk_sync import write_whole
 from seine.errors import RunError
 from seine.intake.source_branch import SourceBranch
 from seine.runtime.folder.deployment import Deployment
-from seine.runtime.folder.durable import write_whole
 from seine.runtime.spark_reading import SparkReading
 from seine.spark.connector_admin import connector_admin
 from seine.spark.offset_log import NO_OFFSET, read_offsets

@@ -88,6 +88,7 @@ def test_a_commit_that_fails_is_the_end(
     shortage: str | None,
 ) -> None:
     monkeypatch.setattr(spark_host, "note_committed", lambda deployment, entry: None)
+    monkeypatch.setattr(spark_host, "discard_torn", lambda *arguments: None)
     monkeypatch.setattr(spark_host, "carries", lambda deployment: seeding)
     monkeypatch.setattr(spark_host, "is_begun", lambda deployment: False)
     run.reading.secrets.values("a sink", [("key", "${KEY}")])

@@ -147,6 +147,7 @@ class _SourceTask:
             self._late,
             self._letters.reason,
             letters,
+            self._letters.bytes,
         )
 
 
@@ -211,13 +212,13 @@ class _LetterFile:
     def __init__(self, folder: str) -> None:
         self._path = os.path.join(folder, f"{uuid.uuid4().hex}.dead")
         self._file: BinaryIO | None = None
-        self.count, self.reason = 0, ""
+        self.count, self.bytes, self.reason = 0, 0, ""
 
     def write(self, letter: dict[str, object]) -> None:
         if self._file is None:
             os.makedirs(os.path.dirname(self._path), exist_ok=True)
             self._file = open(self._path, "xb")  # noqa: SIM115 - close() closes it
-        self._file.write(json.dumps(letter, ensure_ascii=False).encode() + b"\n")
+        self.bytes += self._file.write(json.dumps(letter, ensure_ascii=False).encode() + b"\n")
         self.count, self.reason = self.count + 1, str(letter["reason"])
 
     def close(self) -> str:

@@ -37,11 +37,11 @@ from functools import cached_property
 
 from msgspec.structs import replace
 
+from seine.disk_sync import is_temporary, make_folder, sweep_temporaries, write_whole
 from seine.errors import SeineError
 from seine.intake.journal import Journal
 from seine.intake.source_branch import PipelineShape
 from seine.operators.state.work_budget import WorkBudget
-from seine.runtime.folder.durable import write_whole
 from seine.runtime.folder.faults import Faults
 from seine.runtime.folder.format_steps import bring_up_to_date
 from seine.runtime.folder.handover import handover_path
@@ -55,6 +55,10 @@ from seine.runtime.folder.versions import Versions
 from seine.typed_json import write_json
 
 _NEW = "name a new folder, or an empty one"
+
+
+# folders of files that are written whole; others have temporary names of their own, or are Spark's
+_WRITTEN_WHOLE = frozenset({"networks", "functions", "first_offsets", "sinks", "undelivered", "handover"})
 
 
 class Deployment:
@@ -78,7 +82,7 @@ class Deployment:
         """Refuse a folder that is of somebody else, or cannot be made or written to."""
         try:
             os.makedirs(self.folder, exist_ok=True)
-            foreign = [name for name in os.listdir(self.folder) if name != "networks"]
+            foreign = [name for name in os.listdir(self.folder) if not _comes_first(name)]
             writable = os.access(self.folder, os.W_OK | os.X_OK)
         except OSError as error:
             raise SeineError(f"cannot keep state in '{self.folder}': {error.strerror}", hint=_NEW) from error
@@ -92,7 +96,7 @@ class Deployment:
 
     def create(self, settings: Settings) -> None:
         """Make it the folder of a pipeline: from now on it `exists`."""
-        os.makedirs(self.folder, exist_ok=True)
+        make_folder(self.folder)
         write_whole(settings_path(self.folder), write_json(settings, indent=1))
 
     def results(self, entry: int) -> str:
@@ -149,7 +153,7 @@ class Deployment:
 
     def take_over(self, entry: int, shape: PipelineShape) -> None:
         """From an entry on, a pipeline with so many stages, and these branches."""
-        before = EndedPipeline(self.settings.start, self.settings.branches)
+        before = EndedPipeline(self.settings.start, self.settings.branches, self.settings.depth)
         self.settings = replace(
             self.settings, start=entry, depth=shape.depth, branches=shape.branches, before=before
         )
@@ -174,6 +178,17 @@ class Deployment:
             if name.startswith("spark") and name != kept:
                 shutil.rmtree(self._path(name), ignore_errors=True)
         shutil.rmtree(self._path("handover"), ignore_errors=True)
+
+    def recover(self) -> None:
+        """Remove what a process that was killed left: decoded state, and files that did not become whole.
+
+        Nobody may be working for the pipeline.
+        """
+        self.remove_cache()
+        for place, folders, _ in os.walk(self.folder):
+            if place == self.folder:
+                folders[:] = [name for name in folders if name in _WRITTEN_WHOLE]
+            sweep_temporaries(place)
 
     def remove_cache(self) -> None:
         """Remove the decoded state of this machine, which no task may be using; it is decoded again."""
@@ -204,3 +219,8 @@ class Deployment:
 
     def _path(self, *parts: str) -> str:
         return os.path.join(self.folder, *parts)
+
+
+def _comes_first(name: str) -> bool:
+    """Whether a folder may have this before it has settings: what was written before a kill."""
+    return name in ("networks", "functions") or is_temporary(name)

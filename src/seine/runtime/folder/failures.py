@@ -7,9 +7,9 @@ from collections.abc import Collection, Mapping
 
 from msgspec import Struct
 
+from seine.disk_sync import write_whole
 from seine.operators.state.work_budget import FaultKind
 from seine.runtime.folder.deployment import Deployment
-from seine.runtime.folder.durable import write_whole
 from seine.runtime.folder.settings import read_record
 from seine.typed_json import write_json
 

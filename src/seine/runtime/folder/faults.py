@@ -13,8 +13,8 @@ import uuid
 
 from msgspec import Struct
 
+from seine.disk_sync import make_folder, write_whole
 from seine.operators.state.work_budget import FaultKind, NodeFault
-from seine.runtime.folder.durable import write_whole
 from seine.runtime.folder.settings import read_record
 from seine.typed_json import write_json
 
@@ -43,7 +43,7 @@ class Faults:
         """Leave a fault; when this returns it is durable."""
         record = Fault(entry, fault.kind, fault.reason, fault.nodes, fault.queries, fault.function)
         folder = os.path.join(self._folder, f"{entry:012d}")
-        os.makedirs(folder, exist_ok=True)
+        make_folder(folder)
         write_whole(os.path.join(folder, f"{uuid.uuid4().hex}.json"), write_json(record))
 
     def read(self) -> list[Fault]:

@@ -21,8 +21,8 @@ from seine.algebra import aggregates, user_functions
 from seine.algebra.functions.user_modules import loaded_modules, module_file, register_module
 from seine.algebra.types import Type
 from seine.algebra.user_functions import UserFunction
+from seine.disk_sync import make_folder, write_whole
 from seine.errors import RunError
-from seine.runtime.folder.durable import write_whole
 from seine.runtime.folder.settings import read_record
 from seine.typed_json import write_json
 from seine.user_code.declared_code import place_of_function
@@ -71,7 +71,7 @@ def keep_functions(folder: str) -> None:
     kept = registered_functions()
     if not kept.files and not kept.functions:
         return
-    os.makedirs(_path(folder), exist_ok=True)
+    make_folder(_path(folder))
     for module in loaded_modules():
         write_whole(_path(folder, f"{_digest(module.text)}.py"), module.text.encode())
     for one in kept.functions:

@@ -18,7 +18,7 @@ from msgspec import DecodeError, Struct, json
 
 from seine.algebra.definitions import StreamDef
 from seine.algebra.serialise import stream_to_json
-from seine.runtime.folder.durable import write_whole
+from seine.disk_sync import make_folder, write_whole
 from seine.runtime.folder.sampling import Reservoir, StreamSamples
 from seine.typed_json import json_decoder
 
@@ -61,7 +61,7 @@ class SampleFiles:
 
     def _write(self, stream: StreamDef, reservoir: Reservoir) -> None:
         try:
-            os.makedirs(self._folder, exist_ok=True)
+            make_folder(self._folder)
             write_whole(self._path(stream.name), _content(stream, reservoir))
         except OSError as error:
             _logger.warning("sample not written", extra={"stream": stream.name, "reason": str(error)})

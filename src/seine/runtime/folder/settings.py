@@ -22,10 +22,14 @@ T = TypeVar("T")
 
 
 class EndedPipeline(Struct, frozen=True):
-    """A pipeline that has handed over: where it began, and what Spark read for it."""
+    """A pipeline that has handed over: where it began, what Spark read for it, and how many stages it had.
+
+    Each of these has left the state of every bucket. Folders from before that was noted have 0 stages.
+    """
 
     start: int
     branches: tuple[SourceBranch, ...] = ()
+    stages: int = 0
 
 
 class Settings(Struct, frozen=True):

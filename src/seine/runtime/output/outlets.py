@@ -18,6 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import BinaryIO, NamedTuple, Protocol
 
+from seine.disk_sync import make_folder, sync_to_disk
 from seine.errors import RunError, SeineError
 from seine.intake.retention_limit import RetentionLimit
 from seine.runtime.output.file_append import append_file
@@ -74,7 +75,7 @@ class FolderFiles:
         self._kept_bytes = 0
         self._hidden = os.path.join(path, ".next")
         try:
-            os.makedirs(path, exist_ok=True)
+            make_folder(path)
             self._file: BinaryIO = open(self._hidden, "wb")  # noqa: SIM115 - close() closes it
         except OSError as error:
             raise SeineError(f"cannot write into folder '{path}': {error.strerror}") from error
@@ -119,6 +120,7 @@ class FolderFiles:
             if self._kept is not None:
                 self._kept.append(_KeptFile.of(name))
                 self._kept_bytes += self._kept[-1].size
+        sync_to_disk(self._path)  # also the name of one that was there: who gave it may have been killed
         self._file = open(self._hidden, "wb")  # noqa: SIM115 - close() closes it
 
 

@@ -16,12 +16,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from typing import Any
 
+from seine.disk_sync import write_whole
 from seine.errors import RunError, SeineError
 from seine.graph.state_place import Holding
 from seine.intake.journal import Entry
 from seine.intake.retention_limit import RetentionLimit
 from seine.runtime.folder.deployment import Deployment
-from seine.runtime.folder.durable import write_whole
 from seine.runtime.folder.settings import damaged
 from seine.runtime.output.batch_work import BatchWork, batch_work
 from seine.runtime.output.delivery_limits import Roster
@@ -125,6 +125,7 @@ class Sink:
         if entry.number <= self.totals.entry:
             self._remove_results(entry)
             return False
+        self._refuse_short(entry, reports)
         try:
             self._append(entry, reports, holdings, frozenset(withheld))
         except BrokenPipeError:
@@ -134,6 +135,19 @@ class Sink:
             raise RunError(f"cannot write the output: {error.strerror}", hint=hint) from error
         self._remove_results(entry)
         return True
+
+    def _refuse_short(self, entry: Entry, reports: Iterable[TaskReport]) -> None:
+        """Refuse files of tasks that are not as long as reported, before anything of them is taken."""
+        folder = self._deployment.results(entry.number)
+        lengths = {name: length for report in reports for name, length in report.files.items()}
+        for name, length in lengths.items():
+            path = os.path.join(folder, name)
+            size = os.path.getsize(path) if os.path.exists(path) else 0
+            if size != length:
+                raise RunError(
+                    f"a task wrote {length} bytes, and '{path}' has {size}",
+                    hint="a run with --checkpoint does this micro-batch again when it goes on",
+                )
 
     def _append(
         self,

@@ -71,6 +71,11 @@ class WrittenResults(Struct, frozen=True):
     cut: tuple[str, ...]
     ranges: QueryRanges
 
+    @property
+    def length(self) -> int:
+        """Of the file, in bytes."""
+        return int(self.ranges.sizes.sum())
+
 
 class StageReport(Struct, frozen=True):
     """What a stage holds in a bucket, by node: rows for joins, also by port where that is known, groups, and
@@ -95,7 +100,8 @@ class SourceReport(Struct, frozen=True):
     """What a task let in of a stream that Spark reads: what admission goes on with, and the dead letters.
 
     `seen` has the largest timestamp of each clock value; `punctuations`, as Arrow, are those that it let in;
-    `letters` is the file of `dead` dead letters below the results of the entry, the last with this `reason`.
+    `letters` is the file of `dead` dead letters below the results of the entry, the last with this `reason`;
+    it has `letter_bytes`.
     """
 
     stream: str
@@ -107,6 +113,7 @@ class SourceReport(Struct, frozen=True):
     late: int = 0
     reason: str = ""
     letters: str = ""
+    letter_bytes: int = 0
 
 
 class TaskReport(Struct, frozen=True):
@@ -123,6 +130,14 @@ class TaskReport(Struct, frozen=True):
     source: SourceReport | None = None
     seconds: float = 0.0
     emitted: dict[int, int] = {}
+
+    @property
+    def files(self) -> dict[str, int]:
+        """The files that the task wrote below the results of its entry, and how long they are."""
+        lengths = {} if self.results is None else {self.results.file: self.results.length}
+        if self.source is not None and self.source.letters:
+            lengths[self.source.letters] = self.source.letter_bytes
+        return lengths
 
     def packed(self) -> bytes:
         """As MessagePack; `unpacked` is the inverse."""

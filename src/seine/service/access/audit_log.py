@@ -20,6 +20,7 @@ from datetime import UTC, datetime
 from threading import Lock
 from typing import Any
 
+from seine.disk_sync import folder_of, sync_to_disk
 from seine.service.access.principal import Principal
 
 _MOST_BYTES = 64 << 20  # of a file, before another one is begun
@@ -99,6 +100,7 @@ class AuditLog:
             self.append(line)
 
     def _append(self, text: bytes) -> None:
+        is_new = not os.path.exists(self.path)
         with open(self.path, "ab", buffering=0, opener=_open_private) as file:
             before = file.tell()
             try:
@@ -108,6 +110,8 @@ class AuditLog:
             except OSError:
                 os.ftruncate(file.fileno(), before)  # half a line would spoil the next one
                 raise
+        if is_new:
+            sync_to_disk(folder_of(self.path))
 
     def _rotate(self, more: int) -> None:
         """Begin another file if this one would get too long; the oldest one goes."""
