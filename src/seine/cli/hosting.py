@@ -127,15 +127,22 @@ def add_budget(parser: argparse.ArgumentParser) -> None:
         type=positive,
         help="most bytes that a node emits or a query delivers in a micro-batch, in each bucket (1 GiB)",
     )
+    parser.add_argument(
+        "--budget-steps",
+        metavar="N",
+        type=positive,
+        help=f"most steps of functions at a node in a micro-batch, in each bucket ({usual.steps:,})",
+    )
 
 
 def budget(arguments: argparse.Namespace) -> WorkBudget | None:
     """What the options say; None if nothing."""
-    if arguments.budget_candidates is None and arguments.budget_bytes is None:
+    given = (arguments.budget_candidates, arguments.budget_bytes, arguments.budget_steps)
+    if given == (None, None, None):
         return None
     usual = WorkBudget()
-    candidates, size = arguments.budget_candidates, arguments.budget_bytes
-    return WorkBudget(candidates or usual.candidates, size or usual.bytes)
+    candidates, size, steps = given
+    return WorkBudget(candidates or usual.candidates, size or usual.bytes, steps or usual.steps)
 
 
 def add_options_file(parser: argparse.ArgumentParser, otherwise: str = " (else: the environment)") -> None:

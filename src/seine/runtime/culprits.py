@@ -3,16 +3,19 @@
 Law: the choice depends on the network version, the entry and the fault alone. The weight of a query at a
 node is the product, over the inputs of that node down to streams, of the rows of the entry that its own
 conditions let pass there; those with at least half of the largest weight fail. If that was not enough the
-next try tells, and the next ones fail. An error has no weights: all who use the node fail.
+next try tells, and the next ones fail. Where a node spent too much on calls of a function, those fail who make
+such calls there, with these constants. An error has no weights: all who use the node fail.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import pyarrow as pa
 
+from seine.algebra.expressions import Call, Literal, Parameter, walk
 from seine.evaluate.data_columns import DataColumns
+from seine.evaluate.spending import Called, TooMuchWork, constant_text, planning
 from seine.graph.node import Filter
 from seine.graph.parameter_table import ParameterTable
 from seine.intake.journal import Entry
@@ -61,7 +64,18 @@ class Culprits:
     def _users(self, fault: Fault) -> set[str]:
         if fault.queries:
             return {*fault.queries} - {*self._entry.withheld}
-        return {name for i in self._nodes(fault) for name in self._served(i)}
+        users = {name for i in self._nodes(fault) for name in self._served(i)}
+        callers = {name for i in self._nodes(fault) for name in self._callers(i, fault.calls)}
+        return users & callers or users
+
+    def _callers(self, node_id: int, calls: Sequence[Called]) -> Iterator[str]:
+        """The queries with a condition or a form at a node that makes one of some calls."""
+        for table_id, parts in self._network.nodes[node_id].computed if calls else ():
+            table = self._network.tables[table_id]
+            made = [call for part in parts for call in walk(part) if isinstance(call, Call)]
+            for number, row in table.rows.items():
+                if any(_makes(call, row, wanted) for call in made for wanted in calls):
+                    yield from table.claims[number]
 
     def _served(self, node_id: int) -> set[str]:
         """The queries that a node serves; one that no query claims serves whoever reads it."""
@@ -71,6 +85,18 @@ class Culprits:
     def _nodes(self, fault: Fault) -> list[int]:
         nodes = self._network.nodes
         return [i for i in fault.nodes if i in nodes and not isinstance(nodes[i], SourceNode)]
+
+
+def _makes(call: Call, row: Sequence[object], wanted: Called) -> bool:
+    """Whether a call, whose parameters are those of a row, is of a function with some constants."""
+    if call.name != wanted.function:
+        return False
+    given = {
+        constant_text(row[arg.index] if isinstance(arg, Parameter) else arg.value)
+        for arg in call.args
+        if isinstance(arg, Parameter | Literal)
+    }
+    return given >= {*wanted.constants}
 
 
 def network_of(deployment: Deployment, entry: Entry) -> tuple[Network, Version]:
@@ -142,7 +168,11 @@ class Weights:
             return int(batch.num_rows)
         rows = self._rows(batch, source)
         any_row = any_of([*claimed], {filter_.table: table for filter_, table in claimed.items()})
-        mask = any_row.holds(DataColumns(rows), rows.num_rows)
+        try:
+            with planning().counting():
+                mask = any_row.holds(DataColumns(rows), rows.num_rows)
+        except TooMuchWork:
+            return int(rows.num_rows)
         return rows.num_rows if mask is None else int(mask.sum())
 
     def _rows(self, batch: pa.RecordBatch, source: SourceNode) -> pa.RecordBatch:

@@ -1,7 +1,9 @@
 """What the nodes of one task may spend: candidates that they form and bytes that they emit, counted.
 
 A candidate is a pair of rows, or of a combination and a row, that a join or a lookup has to look at. Bytes
-are those of the Arrow batches that a node emits, and of the records of one query.
+are those of the Arrow batches that a node emits, and of the records of one query. Functions whose work is more
+than in proportion to their input spend steps and bytes too (`evaluate/spending.py`), each for itself: those on
+which a node spends most are named if it goes over, for not all who use the node call them.
 
     with meter.counting():                 a task
         with meter.at(node):               a node at work, perhaps within another one that pushes rows to it
@@ -28,6 +30,7 @@ from typing import Literal, Protocol, TypeVar, cast
 from msgspec import Struct
 
 from seine.errors import SeineError
+from seine.evaluate.spending import Called, Spender
 
 FaultKind = Literal["budget", "error", "memory", "quota"]
 Piece = TypeVar("Piece")
@@ -37,10 +40,11 @@ _MOST_REASON = 500  # characters of an error's message that a fault keeps
 
 
 class WorkBudget(Struct, frozen=True):
-    """The most candidates and bytes of one node, or bytes of records of one query, in one task."""
+    """The most candidates, bytes and steps of one node, or bytes of records of one query, in one task."""
 
     candidates: int = 50_000_000
     bytes: int = 1 << 30
+    steps: int = 5_000_000_000
 
     @property
     def too_many_candidates(self) -> str:
@@ -66,17 +70,24 @@ class NodeWork(Struct, frozen=True, array_like=True):
 class NodeFault(Exception):
     """Nodes that went over their budget, or raised; or queries whose own results are too many.
 
-    Either there are nodes, or there are queries. `others` are those that the same task met besides.
+    Either there are nodes, or there are queries. If there are `calls`, whoever makes such a call of a function at
+    the nodes is at fault, and nobody else. `others` are those that the same task met besides.
     """
 
     def __init__(
-        self, kind: FaultKind, reason: str, nodes: tuple[int, ...] = (), queries: tuple[str, ...] = ()
+        self,
+        kind: FaultKind,
+        reason: str,
+        nodes: tuple[int, ...] = (),
+        queries: tuple[str, ...] = (),
+        calls: tuple[Called, ...] = (),
     ) -> None:
         super().__init__(reason)
         self.kind = kind
         self.reason = reason
         self.nodes = nodes
         self.queries = queries
+        self.calls = calls
         self.others: tuple[NodeFault, ...] = ()
 
 
@@ -88,11 +99,13 @@ class ByteAccount(Protocol):
         ...
 
 
-class WorkMeter:
+class WorkMeter(Spender):
     """Counts what each node of one task spends."""
 
     def __init__(self, budget: WorkBudget) -> None:
+        super().__init__(budget.steps, budget.bytes)
         self.budget = budget
+        self._called: dict[tuple[int, ...], dict[Called, tuple[int, int]]] = {}
         self._at: tuple[int, ...] = ()  # the nodes at work; several if they step together
         self._candidates: Counter[tuple[int, ...]] = Counter()
         self._bytes: Counter[int] = Counter()
@@ -104,12 +117,27 @@ class WorkMeter:
 
     @contextmanager
     def counting(self) -> Iterator[None]:
-        """Let candidates that are formed within be counted here."""
+        """Let candidates that are formed, and work that functions do, within be counted here."""
         token = _meter.set(self)
         try:
-            yield
+            with super().counting():
+                yield
         finally:
             _meter.reset(token)
+
+    def spend(self, called: Called, steps: int, size: int) -> None:
+        """The nodes at work spend so much more on a call."""
+        calls = self._called.setdefault(self._at, {})
+        before = calls.get(called, (0, 0))
+        calls[called] = before[0] + steps, before[1] + size
+        over = self.over((sum(one[0] for one in calls.values()), sum(one[1] for one in calls.values())))
+        if over is not None:
+            measure, what = over
+            most = max(one[measure] for one in calls.values())
+            heavy = [call for call, one in calls.items() if 2 * one[measure] >= most]
+            functions = ", ".join(dict.fromkeys(call.function for call in heavy))
+            reason = f"called {functions}, which {what} in one micro-batch"
+            raise NodeFault("budget", reason, self._at, calls=tuple(heavy))
 
     def at(self, *nodes: int) -> NodesAtWork:
         """Let what is spent and raised within be that of these nodes."""

@@ -12,6 +12,7 @@ import pyarrow as pa
 from seine.algebra.expressions import Call, Column, Expression, Literal, rewrite
 from seine.algebra.types import DOUBLE, Kind, Type
 from seine.evaluate.evaluate import evaluate
+from seine.evaluate.spending import TooMuchWork, planning
 from seine.optimizer.canonical.exact_numbers import is_exact, literal_of, number_of
 
 _COMMUTATIVE = ("eq", "ne", "eq_null_safe")
@@ -87,8 +88,12 @@ def tidy(constant: Literal) -> Literal:
 
 @lru_cache(maxsize=1 << 12)
 def fold(call: Call) -> Expression:
-    """Constant folding: the value of a call of constants; a call with a very long text stays."""
-    value = _value(evaluate(call, [], 1)[0], call.type)
+    """Constant folding: the value of a call of constants; what is very long, or much work, stays a call."""
+    try:
+        with planning().counting():
+            value = _value(evaluate(call, [], 1)[0], call.type)
+    except TooMuchWork:
+        return call
     if isinstance(value, str) and len(value) > _MAX_FOLDED_TEXT:
         return call
     return tidy(Literal(value, call.type))

@@ -13,6 +13,7 @@ import uuid
 
 from msgspec import Struct
 
+from seine.evaluate.spending import Called
 from seine.operators.state.work_budget import FaultKind, NodeFault
 from seine.runtime.folder.durable import write_whole
 from seine.runtime.folder.settings import read_record
@@ -20,13 +21,17 @@ from seine.typed_json import write_json
 
 
 class Fault(Struct, frozen=True):
-    """What one task met: the nodes at fault or, where their own results are too many, the queries."""
+    """What one task met: the nodes at fault or, where their own results are too many, the queries.
+
+    `calls` are the calls of functions on which the nodes spent too much, if it was that.
+    """
 
     entry: int
     kind: FaultKind
     reason: str
     nodes: tuple[int, ...] = ()
     queries: tuple[str, ...] = ()
+    calls: tuple[Called, ...] = ()
 
 
 class Faults:
@@ -37,7 +42,7 @@ class Faults:
 
     def write(self, entry: int, fault: NodeFault) -> None:
         """Leave a fault; when this returns it is durable."""
-        record = Fault(entry, fault.kind, fault.reason, fault.nodes, fault.queries)
+        record = Fault(entry, fault.kind, fault.reason, fault.nodes, fault.queries, fault.calls)
         folder = os.path.join(self._folder, f"{entry:012d}")
         os.makedirs(folder, exist_ok=True)
         write_whole(os.path.join(folder, f"{uuid.uuid4().hex}.json"), write_json(record))
