@@ -65,8 +65,11 @@ class Culprits:
         if fault.queries:
             return {*fault.queries} - {*self._entry.withheld}
         users = {name for i in self._nodes(fault) for name in self._served(i)}
-        callers = {name for i in self._nodes(fault) for name in self._callers(i, fault.calls)}
-        return users & callers or users
+        for calls in (fault.calls, [Called(call.function) for call in fault.calls]):
+            callers = {name for i in self._nodes(fault) for name in self._callers(i, calls)}
+            if users & callers:
+                return users & callers
+        return users
 
     def _callers(self, node_id: int, calls: Sequence[Called]) -> Iterator[str]:
         """The queries with a condition or a form at a node that makes one of some calls."""

@@ -36,7 +36,7 @@ def unused_signs(array: pa.Array, count: int) -> list[str]:
 def replaced_matches(array: pa.Array, pattern: str, rewrite: str, of_empty: str) -> pa.Array:
     """The texts with matches replaced by RE2's `rewrite`, and empty ones that RE2 has not by `of_empty`."""
     regex = re2_pattern(pattern)
-    spend_on_searches(array, regex)
+    spend_on_searches(array, pattern)
     if not matches_empty(pattern) or has_assertions(pattern):
         return pc.replace_substring_regex(array, regex, rewrite)
     begin, middle, end = unused_signs(array, 9)[-3:]
@@ -49,7 +49,7 @@ def replaced_matches(array: pa.Array, pattern: str, rewrite: str, of_empty: str)
 def counted_matches(array: pa.Array, pattern: str) -> pa.Array:
     """How many matches each text has."""
     if not matches_empty(pattern):
-        spend_on_searches(array, re2_pattern(pattern))
+        spend_on_searches(array, pattern)
         return pc.count_substring_regex(array, re2_pattern(pattern))
     sign = unused_signs(array, 1)[0]
     return pc.count_substring(replaced_matches(array, pattern, sign, sign), sign)

@@ -25,11 +25,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seine.algebra.java_patterns import re2_pattern
 from seine.evaluate.kernels.datum import byte_lengths
 from seine.evaluate.spending import spend
 
 _MOST_NODES = 2_000  # of the pattern's own automaton
-_MOST_STATES = 300  # of the one that is run
+_MOST_STATES = 1_000  # of the one that is run
+_MOST_VISITS = 50_000  # of nodes, to find these states
 _LARGEST_REPEAT = 100  # times that a repeated part is written out
 _TOKENS = re.compile(
     r"\\Q.*?(?:\\E|\Z)|\\[pP]\{[^}]*\}|\\[pP].|\\x\{[0-9A-Fa-f]+\}|\\x[0-9A-Fa-f]{2}|\\."
@@ -63,8 +65,9 @@ def looks_far(regex: str) -> bool:
         return True
 
 
-def spend_on_searches(array: pa.Array, regex: str) -> None:
+def spend_on_searches(array: pa.Array, pattern: str) -> None:
     """Count, before all matches are searched, what searches that look far may look at: the rest of each text."""
+    regex = re2_pattern(pattern)
     if not looks_far(regex):
         return
     left = array.drop_null()
@@ -72,10 +75,10 @@ def spend_on_searches(array: pa.Array, regex: str) -> None:
         lengths = byte_lengths(left)
         if lengths @ lengths <= _FEW_STEPS:
             break
-        spend(steps=int(lengths.sum()), constants=[regex])
+        spend(steps=int(lengths.sum()), constants=[pattern])
         left = _behind_matches(left, regex)
     lengths = byte_lengths(left)
-    spend(steps=int(lengths.astype(np.float64) @ lengths) // 2, constants=[regex])
+    spend(steps=int(lengths.astype(np.float64) @ lengths) // 2, constants=[pattern])
 
 
 def _behind_matches(texts: pa.Array, regex: str) -> pa.Array:
@@ -220,6 +223,7 @@ class _Searches:
         self._nodes, self._start = parser, start
         self._classes = _letter_classes(parser)
         names = {name.removeprefix("not ") for name in parser.atoms if name in _ASSERTIONS.values()}
+        self._visits = 0
         self._facts = [
             dict(zip(sorted(names), truths, strict=True))
             for truths in product((False, True), repeat=len(names))
@@ -260,6 +264,9 @@ class _Searches:
             if node in seen:
                 continue
             seen.add(node)
+            self._visits += 1
+            if self._visits > _MOST_VISITS:
+                raise _NotUnderstood
             kind = self._nodes.kinds[node]
             if kind == _MATCH:
                 return tuple(letters), True

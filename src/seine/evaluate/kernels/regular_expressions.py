@@ -135,7 +135,7 @@ def split_texts(array: pa.Array, pattern: str, most: int | None) -> pa.Array:
         return split_characters(array, most)
     if matches_empty(pattern):
         return split_at_empty(array, pattern, most)
-    spend_on_searches(array, re2_pattern(pattern))
+    spend_on_searches(array, pattern)
     return pc.split_pattern_regex(array, re2_pattern(pattern), max_splits=most)
 
 

@@ -105,14 +105,10 @@ def _join(call: Call, args: Sequence[Datum]) -> pa.Array:
     array, separator, *instead = _columns(args)
     lists = TextLists.of(array)
     if instead:
-        there = pc.is_valid(lists.items)
-        missing = lists.where(~there.to_numpy(zero_copy_only=False))
-        spend(size=int((byte_lengths(instead[0]) * np.diff(missing.starts)).sum()))
-        lists = TextLists(
-            lists.known,
-            lists.parents,
-            pc.if_else(there, lists.items, instead[0].take(pa.array(lists.parents))),
-        )
+        there = pc.is_valid(lists.items).to_numpy(zero_copy_only=False)
+        spend(size=int((byte_lengths(instead[0]) * np.diff(lists.where(~there).starts)).sum()))
+        missing = instead[0].take(pa.array(lists.parents, mask=there))
+        lists = TextLists(lists.known, lists.parents, pc.coalesce(lists.items, missing))
         lists = TextLists(
             lists.known & np.broadcast_to(valid(instead[0]), len(array)), lists.parents, lists.items
         )
