@@ -172,7 +172,7 @@ def _call(call: Call, args: list[Datum]) -> Datum:
     constant = all(isinstance(arg, pa.Scalar) for arg in args)
     if constant:
         args = [as_array(arg, 1) for arg in args]
-    begin(call.name)
+    begin(call)
     result = KERNELS[call.name](call, args)
     if isinstance(result, pa.ChunkedArray):
         result = result.combine_chunks()

@@ -21,14 +21,18 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import NamedTuple
 
+from seine.algebra.expressions import Call, Parameter
+
 MOST_BYTES_AT_ONCE = 2**31 - 1  # of one column of texts, whose offsets have 32 bits
+_MOST_CALL = 1000  # letters of an expression by which a call is known
 _MOST_CONSTANT = 200  # letters of a constant by which a call is known
 
 
 class Called(NamedTuple):
-    """A function and the constants it was called with, as far as it is told apart by them."""
+    """A call of a function, as it is written with parameters, and the constants that it had for them."""
 
     function: str
+    call: str = ""
     constants: tuple[str, ...] = ()
 
 
@@ -40,7 +44,7 @@ class TooMuchWork(Exception):
 
 
 class Spender:
-    """Bounds what is spent while it is the one who counts; `at_work` is the function that is computed.
+    """Bounds what is spent while it is the one who counts; `at_work` is the call that is computed.
 
     >>> with Spender(steps=10, size=10).counting():
     ...     spend(size=11)
@@ -49,7 +53,7 @@ class Spender:
     """
 
     def __init__(self, steps: int, size: int) -> None:
-        self.at_work = ""
+        self.at_work: Call | None = None
         self._most = (steps, min(size, MOST_BYTES_AT_ONCE))
         self._spent = (0, 0)
 
@@ -81,18 +85,31 @@ class Spender:
 _spender: ContextVar[Spender | None] = ContextVar("spender", default=None)
 
 
-def begin(function: str) -> None:
-    """A function is computed now: what is spent from here on is its."""
+def begin(call: Call) -> None:
+    """A call is computed now: what is spent from here on is its."""
     spender = _spender.get()
     if spender is not None:
-        spender.at_work = function
+        spender.at_work = call
 
 
 def spend(steps: int = 0, size: int = 0, constants: Sequence[object] = ()) -> None:
     """Count steps and bytes before they are spent; nobody counts where nobody asked to."""
     spender = _spender.get()
     if spender is not None and (steps or size):
-        spender.spend(Called(spender.at_work, tuple(map(constant_text, constants))), steps, size)
+        spender.spend(_called(spender.at_work, constants), steps, size)
+
+
+def _called(call: Call | None, constants: Sequence[object]) -> Called:
+    """A call; constants are known by its text but for those that parameters stand for."""
+    if call is None:
+        return Called("")
+    varies = any(isinstance(arg, Parameter) for arg in call.args)
+    return Called(call.name, call_text(call), tuple(map(constant_text, constants)) if varies else ())
+
+
+def call_text(call: Call) -> str:
+    """A call as it is known."""
+    return str(call)[:_MOST_CALL]
 
 
 def constant_text(constant: object) -> str:

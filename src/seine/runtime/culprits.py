@@ -9,13 +9,13 @@ such calls there, with these constants. An error has no weights: all who use the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import pyarrow as pa
 
-from seine.algebra.expressions import Call, Literal, Parameter, walk
+from seine.algebra.expressions import Call, Parameter, walk
 from seine.evaluate.data_columns import DataColumns
-from seine.evaluate.spending import Called, TooMuchWork, constant_text, planning
+from seine.evaluate.spending import Called, TooMuchWork, call_text, constant_text, planning
 from seine.graph.node import Filter
 from seine.graph.parameter_table import ParameterTable
 from seine.intake.journal import Entry
@@ -65,19 +65,19 @@ class Culprits:
         if fault.queries:
             return {*fault.queries} - {*self._entry.withheld}
         users = {name for i in self._nodes(fault) for name in self._served(i)}
-        for calls in (fault.calls, [Called(call.function) for call in fault.calls]):
-            callers = {name for i in self._nodes(fault) for name in self._callers(i, calls)}
+        for made in (_is_made, _has_the_form, _has_the_name) if fault.calls else ():
+            callers = {name for i in self._nodes(fault) for name in self._callers(i, fault.calls, made)}
             if users & callers:
                 return users & callers
         return users
 
-    def _callers(self, node_id: int, calls: Sequence[Called]) -> Iterator[str]:
+    def _callers(self, node_id: int, calls: Sequence[Called], made: IsMade) -> Iterator[str]:
         """The queries with a condition or a form at a node that makes one of some calls."""
-        for table_id, parts in self._network.nodes[node_id].computed if calls else ():
+        for table_id, parts in self._network.nodes[node_id].computed:
             table = self._network.tables[table_id]
-            made = [call for part in parts for call in walk(part) if isinstance(call, Call)]
-            for number, row in table.rows.items():
-                if any(_makes(call, row, wanted) for call in made for wanted in calls):
+            mine = [call for part in parts for call in walk(part) if isinstance(call, Call)]
+            for number, row in table.rows.items() if mine else ():
+                if any(made(call, row, wanted) for call in mine for wanted in calls):
                     yield from table.claims[number]
 
     def _served(self, node_id: int) -> set[str]:
@@ -90,16 +90,23 @@ class Culprits:
         return [i for i in fault.nodes if i in nodes and not isinstance(nodes[i], SourceNode)]
 
 
-def _makes(call: Call, row: Sequence[object], wanted: Called) -> bool:
-    """Whether a call, whose parameters are those of a row, is of a function with some constants."""
-    if call.name != wanted.function:
+IsMade = Callable[[Call, Sequence[object], Called], bool]
+
+
+def _has_the_name(call: Call, row: Sequence[object], wanted: Called) -> bool:
+    return call.name == wanted.function
+
+
+def _has_the_form(call: Call, row: Sequence[object], wanted: Called) -> bool:
+    return call.name == wanted.function and call_text(call) == wanted.call
+
+
+def _is_made(call: Call, row: Sequence[object], wanted: Called) -> bool:
+    """Whether a call, whose parameters are those of a row, is of this form and has these constants."""
+    if not _has_the_form(call, row, wanted):
         return False
-    given = {
-        constant_text(row[arg.index] if isinstance(arg, Parameter) else arg.value)
-        for arg in call.args
-        if isinstance(arg, Parameter | Literal)
-    }
-    return given >= {*wanted.constants}
+    given = (row[arg.index] if isinstance(arg, Parameter) else getattr(arg, "value", None) for arg in call.args)
+    return {*map(constant_text, given)} >= {*wanted.constants}
 
 
 def network_of(deployment: Deployment, entry: Entry) -> tuple[Network, Version]:

@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pytest
 
-from seine.algebra.expressions import Call, Column, Expression, Literal, walk
+from seine.algebra.expressions import Call, Column, Expression, Literal, Parameter, walk
 from seine.algebra.functions.signatures import SIGNATURES
 from seine.algebra.functions import literal, resolve_call
-from seine.algebra.types import BIGINT, INT, JSON, STRING, Kind, Type
+from seine.algebra.types import BIGINT, BOOLEAN, INT, JSON, STRING, Kind, Type
 from seine.evaluate import kernels
 from seine.evaluate.evaluate import KERNELS, evaluate
 from seine.evaluate.spending import Called, Spender, TooMuchWork, spend
@@ -168,7 +168,7 @@ def measured(call: Expression, given: list[pa.Array], *, by_code: bool) -> Measu
 def complaints(name: str, call: Call, sizes: tuple[int, int], *, by_code: bool) -> Iterator[str]:
     """Where work grows more than its input without having been counted."""
     for variant in range(len(HOSTILE_TEXTS)):
-        for size in sizes:
+        for size in (0, *sizes):
             evaluate(call, columns(call, size, 3, variant), 2)  # what is bounded and kept, of patterns
         none, once, twice = (
             measured(call, columns(call, size, 3, variant), by_code=by_code) for size in (0, *sizes)
@@ -215,6 +215,18 @@ def test_what_is_over_a_bound_is_not_made(name: str) -> None:
         evaluate(call, columns(call, 8, 500_000_000, 0), 2)  # type: ignore[arg-type]
     assert tracemalloc.get_traced_memory()[1] < 10**6 > pool.bytes_allocated() - before
     tracemalloc.stop()
+
+
+@pytest.mark.parametrize("name", ["coalesce", "concat", "concat_ws", "greatest", "least", "case", "array"])
+def test_a_long_constant_is_counted_before_it_is_copied_into_rows(name: str) -> None:
+    first = (Column(1, BOOLEAN), Parameter(0, STRING)) if name == "case" else (Column(0, STRING), Parameter(0, STRING))
+    type_ = Type.parse("ARRAY<STRING>") if name == "array" else STRING
+    call, rows = Call(name, (*first, Column(0, STRING)), type_), 1_000
+    given = [pa.array(["b", None] * (rows // 2)), pa.array([True] * rows)]
+    before = pa.total_allocated_bytes()
+    with pytest.raises(TooMuchWork), Spender(10**9, 5 * 10**6).counting():
+        evaluate(call, given, rows, [pa.scalar("x" * 10_000)])
+    assert pa.total_allocated_bytes() - before < 10**6
 
 
 def test_nothing_is_counted_where_nobody_asks() -> None:

@@ -105,10 +105,11 @@ def _join(call: Call, args: Sequence[Datum]) -> pa.Array:
     array, separator, *instead = _columns(args)
     lists = TextLists.of(array)
     if instead:
-        there = pc.is_valid(lists.items).to_numpy(zero_copy_only=False)
-        spend(size=int((byte_lengths(instead[0]) * np.diff(lists.where(~there).starts)).sum()))
-        missing = instead[0].take(pa.array(lists.parents, mask=there))
-        lists = TextLists(lists.known, lists.parents, pc.coalesce(lists.items, missing))
+        lacking = lists.items.is_null().to_numpy(zero_copy_only=False)
+        parents = lists.parents[lacking]
+        spend(size=int(byte_lengths(instead[0])[parents].sum()))
+        items = pc.replace_with_mask(lists.items, pa.array(lacking), instead[0].take(pa.array(parents)))
+        lists = TextLists(lists.known, lists.parents, items)
         lists = TextLists(
             lists.known & np.broadcast_to(valid(instead[0]), len(array)), lists.parents, lists.items
         )

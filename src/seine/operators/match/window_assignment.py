@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from seine.algebra.arrays import IntArray
-from seine.algebra.event_windows import WINDOW_END, WINDOW_START, EventWindow, windows_of
+from seine.algebra.event_windows import WINDOW_END, EventWindow, windows_of
 from seine.algebra.expressions import Call, Expression
 from seine.evaluate.kernels.window_bounds import latest_starts
 from seine.evaluate.spending import begin, spend
@@ -46,7 +46,6 @@ def window_among(expressions: Sequence[Expression]) -> EventWindow | None:
 
 def _spend(counts: IntArray, constants: Sequence[IntArray]) -> None:
     """Count the windows of each query that asks for them, before there are any."""
-    begin(WINDOW_START)
     each, inverse = np.unique(np.stack(constants), axis=1, return_inverse=True)
     windows = np.bincount(inverse.reshape(-1), weights=counts, minlength=each.shape[1])
     for column, count in enumerate(windows.tolist()):
@@ -63,6 +62,7 @@ def assign(window: EventWindow, evaluating: Evaluating) -> Assigned:
         times, lengths, slides, origins = (one[known] for one in (times, lengths, slides, origins))
     latest = latest_starts(times, slides, origins)
     counts = (latest + lengths - times - 1) // slides + 1
+    begin(window.start)
     _spend(counts, (lengths, slides, origins))
     places = np.repeat(np.arange(len(times)), counts)
     back = np.arange(len(places)) - np.repeat(np.cumsum(counts) - counts, counts)

@@ -19,7 +19,7 @@ query is at fault for these.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -99,13 +99,47 @@ class ByteAccount(Protocol):
         ...
 
 
+Spent = tuple[int, int]  # steps and bytes
+
+
+class CallsSpent:
+    """What nodes spent on calls of functions, by call, and of one call by the constants of its parameters."""
+
+    def __init__(self) -> None:
+        self.total: Spent = (0, 0)
+        self._by_call: defaultdict[Called, Counter[tuple[str, ...]]] = defaultdict(Counter)
+        self._sizes: defaultdict[Called, Counter[tuple[str, ...]]] = defaultdict(Counter)
+
+    def add(self, called: Called, steps: int, size: int) -> None:
+        """A call spends more."""
+        self.total = self.total[0] + steps, self.total[1] + size
+        call = called._replace(constants=())
+        self._by_call[call][called.constants] += steps
+        self._sizes[call][called.constants] += size
+
+    def heaviest(self, measure: int) -> tuple[Called, ...]:
+        """The calls on which at least half of the most was spent, with the constants that have most of that."""
+        spent = (self._by_call, self._sizes)[measure]
+        totals = {call: constants.total() for call, constants in spent.items()}
+        heavy = []
+        for call, total in totals.items():
+            if 2 * total < max(totals.values()):
+                continue
+            most = max(spent[call].values())
+            chosen = [constants for constants, one in spent[call].items() if 2 * one >= most]
+            most_of_it = 2 * sum(spent[call][constants] for constants in chosen) >= total
+            apart = most_of_it and len(chosen) < len(spent[call])
+            heavy += [call._replace(constants=constants) for constants in chosen] if apart else [call]
+        return tuple(heavy)
+
+
 class WorkMeter(Spender):
     """Counts what each node of one task spends."""
 
     def __init__(self, budget: WorkBudget) -> None:
         super().__init__(budget.steps, budget.bytes)
         self.budget = budget
-        self._called: dict[tuple[int, ...], dict[Called, tuple[int, int]]] = {}
+        self._called: dict[tuple[int, ...], CallsSpent] = {}
         self._at: tuple[int, ...] = ()  # the nodes at work; several if they step together
         self._candidates: Counter[tuple[int, ...]] = Counter()
         self._bytes: Counter[int] = Counter()
@@ -127,17 +161,14 @@ class WorkMeter(Spender):
 
     def spend(self, called: Called, steps: int, size: int) -> None:
         """The nodes at work spend so much more on a call."""
-        calls = self._called.setdefault(self._at, {})
-        before = calls.get(called, (0, 0))
-        calls[called] = before[0] + steps, before[1] + size
-        over = self.over((sum(one[0] for one in calls.values()), sum(one[1] for one in calls.values())))
+        calls = self._called.setdefault(self._at, CallsSpent())
+        calls.add(called, steps, size)
+        over = self.over(calls.total)
         if over is not None:
-            measure, what = over
-            most = max(one[measure] for one in calls.values())
-            heavy = [call for call, one in calls.items() if 2 * one[measure] >= most]
+            heavy = calls.heaviest(over[0])
             functions = ", ".join(dict.fromkeys(call.function for call in heavy))
-            reason = f"called {functions}, which {what} in one micro-batch"
-            raise NodeFault("budget", reason, self._at, calls=tuple(heavy))
+            reason = f"called {functions}, which {over[1]} in one micro-batch"
+            raise NodeFault("budget", reason, self._at, calls=heavy)
 
     def at(self, *nodes: int) -> NodesAtWork:
         """Let what is spent and raised within be that of these nodes."""
