@@ -105,7 +105,9 @@ def _is_made(call: Call, row: Sequence[object], wanted: Called) -> bool:
     """Whether a call, whose parameters are those of a row, is of this form and has these constants."""
     if not _has_the_form(call, row, wanted):
         return False
-    given = (row[arg.index] if isinstance(arg, Parameter) else getattr(arg, "value", None) for arg in call.args)
+    given = (
+        row[arg.index] if isinstance(arg, Parameter) else getattr(arg, "value", None) for arg in call.args
+    )
     return {*map(constant_text, given)} >= {*wanted.constants}
 
 

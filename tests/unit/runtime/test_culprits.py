@@ -42,7 +42,11 @@ SPENDING = {  # the query that fails, and the function that it is told of
     "SELECT ts, replace(a, 'a', repeat(a, 4)) AS m FROM s": "replace",
     "SELECT ts, regexp_replace(a, 'a', repeat(a, 4)) AS m FROM s": "regexp_replace",
     "SELECT ts, mask(a, 'X', repeat(a, 4)) AS m FROM s": "mask",
-    "SELECT ts, format_string('" + "%9999s" * 20 + "', " + ", ".join(["b"] * 20) + ") AS m FROM s": "format_string",
+    "SELECT ts, format_string('"
+    + "%9999s" * 20
+    + "', "
+    + ", ".join(["b"] * 20)
+    + ") AS m FROM s": "format_string",
     "SELECT ts, coalesce(b, repeat('x', 900000)) AS m FROM s": "repeat",
     "SELECT ts, concat(b, repeat('x', 900000)) AS m FROM s": "repeat",
     "SELECT ts, xpath_int(concat('<a>', repeat('<b/>', 2000), '</a>'), 'count(//b[.//c[.//d]])') AS m FROM s": "xpath_int",
@@ -56,7 +60,9 @@ BUDGET = WorkBudget(bytes=8_000_000, steps=20_000_000)
 def answers(folder: Path, text: str, budget: WorkBudget = BUDGET) -> tuple[Counter[str], dict[str, Any]]:
     rows = [{"a": "a" * 4000, "b": f"x{i % 7}", "n": 200, "ts": i} for i in range(60)]
     (folder / "s.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    (folder / "r.jsonl").write_text("".join(json.dumps({"k": f"x{i % 7}", "ts": i}) + "\n" for i in range(60)))
+    (folder / "r.jsonl").write_text(
+        "".join(json.dumps({"k": f"x{i % 7}", "ts": i}) + "\n" for i in range(60))
+    )
     (folder / "x.sql").write_text(STREAMS + text)
     result = run_local(str(folder / "x.sql"), budget=budget, batch_rows=200)
     records = Counter(json.dumps(record, sort_keys=True) for record in result.records)
@@ -72,11 +78,16 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Counter[str]:
 
 
 @pytest.mark.parametrize(("query", "function"), SPENDING.items())
-def test_who_spends_too_much_fails_alone(tmp_path: Path, undisturbed: Counter[str], query: str, function: str) -> None:
+def test_who_spends_too_much_fails_alone(
+    tmp_path: Path, undisturbed: Counter[str], query: str, function: str
+) -> None:
     records, failed = answers(tmp_path, f"{GOOD}CREATE QUERY spender AS {query};\n")
     assert f"called {function}, which would" in failed.pop("spender")
     assert set(failed.values()) == {None}
-    assert Counter({text: n for text, n in records.items() if json.loads(text)["query"] != "spender"}) == undisturbed
+    assert (
+        Counter({text: n for text, n in records.items() if json.loads(text)["query"] != "spender"})
+        == undisturbed
+    )
 
 
 def test_all_who_spend_fail_and_each_for_its_own(tmp_path: Path, undisturbed: Counter[str]) -> None:

@@ -25,7 +25,9 @@ from seine.evaluate.kernels.datum import (
 )
 from seine.evaluate.spending import spend
 
-_LONGEST_COMPARED = 64  # letters of a text that Arrow compares at each place; Python looks at each letter once
+_LONGEST_COMPARED = (
+    64  # letters of a text that Arrow compares at each place; Python looks at each letter once
+)
 
 
 def map_distinct(function: Callable[[Any], object], array: pa.Array, type_: pa.DataType) -> pa.Array:

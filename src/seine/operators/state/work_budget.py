@@ -36,6 +36,7 @@ FaultKind = Literal["budget", "error", "memory", "quota"]
 Piece = TypeVar("Piece")
 Account = TypeVar("Account", bound="ByteAccount")
 
+_MOST_CONSTANTS = 50  # of one call that are told; more are those of rows and not of queries
 _MOST_REASON = 500  # characters of an error's message that a fault keeps
 
 
@@ -128,7 +129,7 @@ class CallsSpent:
             most = max(spent[call].values())
             chosen = [constants for constants, one in spent[call].items() if 2 * one >= most]
             most_of_it = 2 * sum(spent[call][constants] for constants in chosen) >= total
-            apart = most_of_it and len(chosen) < len(spent[call])
+            apart = most_of_it and len(chosen) <= _MOST_CONSTANTS
             heavy += [call._replace(constants=constants) for constants in chosen] if apart else [call]
         return tuple(heavy)
 

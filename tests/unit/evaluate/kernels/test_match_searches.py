@@ -98,9 +98,13 @@ class Counted(Spender):
         super().spend(called, steps, size)
 
 
-@pytest.mark.parametrize("name", ["regexp_count", "regexp_replace", "split", "regexp_extract_all", "split_item"])
+@pytest.mark.parametrize(
+    "name", ["regexp_count", "regexp_replace", "split", "regexp_extract_all", "split_item"]
+)
 def test_all_functions_of_all_matches_count_searches_that_look_far(name: str) -> None:
-    behind = {"regexp_count": [], "split": []}.get(name, [Literal("", STRING) if name == "regexp_replace" else Literal(0 + (name == "split_item"), INT)])
+    behind = {"regexp_count": [], "split": []}.get(
+        name, [Literal("", STRING) if name == "regexp_replace" else Literal(0 + (name == "split_item"), INT)]
+    )
     call = Call(name, (Column(0, STRING), Literal("a.*b|a", STRING), *behind), _type(name))
     text = pa.array(["a" * 20_000, None, "b"])
     with pytest.raises(TooMuchWork), Counted(10_000_000).counting():
@@ -114,7 +118,9 @@ def test_all_functions_of_all_matches_count_searches_that_look_far(name: str) ->
 def _type(name: str):  # type: ignore[no-untyped-def]
     from seine.algebra.types import Type
 
-    return {"regexp_count": INT, "regexp_replace": STRING, "split_item": STRING}.get(name, Type.parse("ARRAY<STRING>"))
+    return {"regexp_count": INT, "regexp_replace": STRING, "split_item": STRING}.get(
+        name, Type.parse("ARRAY<STRING>")
+    )
 
 
 def test_a_pattern_that_looks_near_is_not_counted_and_one_with_few_matches_hardly() -> None:
@@ -122,6 +128,8 @@ def test_a_pattern_that_looks_near_is_not_counted_and_one_with_few_matches_hardl
     for pattern, most in (("x", 0), ('".*"', 300_000)):
         counted = Counted(10**12)
         with counted.counting():
-            made = evaluate(Call("regexp_count", (Column(0, STRING), Literal(pattern, STRING)), INT), [text], 1)
+            made = evaluate(
+                Call("regexp_count", (Column(0, STRING), Literal(pattern, STRING)), INT), [text], 1
+            )
         assert made.to_pylist() == pc.count_substring_regex(text, pattern).to_pylist()
         assert counted.steps <= most

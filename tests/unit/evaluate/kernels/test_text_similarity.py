@@ -31,7 +31,10 @@ def distance(left: str, right: str) -> int:
 
 def similarity(left: str, right: str) -> float:
     """Jaro-Winkler as it is defined, over the units of UTF-16."""
-    one, other = ([text.encode("utf-16-le")[at : at + 2] for at in range(0, 2 * units(text), 2)] for text in (left, right))
+    one, other = (
+        [text.encode("utf-16-le")[at : at + 2] for at in range(0, 2 * units(text), 2)]
+        for text in (left, right)
+    )
     if one == other:
         return 1.0
     if not one or not other:
@@ -66,7 +69,10 @@ def random_pairs(seed: int) -> tuple[list[str], list[str]]:
         left = "".join(random.choices(letters, k=random.randrange(random.choice([3, 12, 40]))))
         shuffled = random.sample(left, len(left)) if random.random() < 0.5 else [*left]
         sides[0].append(left)
-        sides[1].append("".join(shuffled[: random.randrange(40)]) + "".join(random.choices(letters, k=random.randrange(4))))
+        sides[1].append(
+            "".join(shuffled[: random.randrange(40)])
+            + "".join(random.choices(letters, k=random.randrange(4)))
+        )
     return sides
 
 
@@ -91,11 +97,16 @@ def test_similarities_are_those_of_the_definition(seed: int) -> None:
 def test_the_distance_of_long_texts_is_given_or_refused_and_never_null() -> None:
     long = [pa.array(["a" * 30_000]), pa.array(["b" * 29_999])]
     assert evaluate(LEVENSHTEIN, long, 1).to_pylist() == [30_000]
-    with Spender(10_000_000, 10**6).counting(), pytest.raises(TooMuchWork, match="levenshtein would take more"):
+    with (
+        Spender(10_000_000, 10**6).counting(),
+        pytest.raises(TooMuchWork, match="levenshtein would take more"),
+    ):
         evaluate(LEVENSHTEIN, long, 1)
 
 
 def test_long_texts_are_as_similar_as_they_are_defined_to_be() -> None:
     """Half a million letters on each side match, each with its neighbour: half of them are transpositions."""
     left, right = "ab" * 250_000, "ba" * 250_000
-    assert evaluate(JARO_WINKLER, [pa.array([left]), pa.array([right])], 1)[0].as_py() == pytest.approx(5 / 6, abs=1e-5)
+    assert evaluate(JARO_WINKLER, [pa.array([left]), pa.array([right])], 1)[0].as_py() == pytest.approx(
+        5 / 6, abs=1e-5
+    )

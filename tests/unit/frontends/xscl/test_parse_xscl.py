@@ -269,7 +269,9 @@ def _steps(random: Random, names, bound: list[str], depth: int) -> str:
 def _predicate(random: Random, names, bound: list[str], depth: int) -> str:
     kind = random.randrange(5)
     if kind == 0:
-        return random.choice(["contains(., 'it''s')", 'starts-with(@k, "x")', "contains(@k, '')", "starts-with(.//b/@k, 'x')"])
+        return random.choice(
+            ["contains(., 'it''s')", 'starts-with(@k, "x")', "contains(@k, '')", "starts-with(.//b/@k, 'x')"]
+        )
     if kind == 1:
         constant = random.choice(["1", "-2.5", "1e30", "''"])
         return f". {random.choice(COMPARISONS)} {constant}"
