@@ -1,8 +1,8 @@
 """The vectorised expression evaluator: all rows of a batch at once, one kernel call for each node.
 
 Where an expression fails (division by zero, overflow, a bad cast, an invalid date) the row's value is
-NULL; evaluation never raises because of a value, but for work that is over a bound (`spending.py`). Both branches of a CASE are computed for all
-rows, which nothing can observe since failures are NULL.
+NULL; evaluation never raises because of a value, but for work that is over a bound (`spending.py`). Both
+branches of a CASE are computed for all rows, which nothing can observe since failures are NULL.
 """
 
 from __future__ import annotations

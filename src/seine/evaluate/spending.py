@@ -1,17 +1,17 @@
 """What functions spend: steps of work and bytes of values, counted before they are spent.
 
-A *step* is a letter that a function looks at once more, or a pair of letters that it compares. Functions whose
-work is in proportion to what they are given and what they give are not counted: who gave them their input has
-counted that.
+A *step* is a letter that a function looks at once more, or a pair of letters that it compares. Functions
+whose work is in proportion to what they are given and what they give are not counted: who gave them their
+input has counted that.
 
     repeat(s, 1000)                 bytes: a thousand times those of s
     levenshtein(a, b)               steps: the letters of a times those of b, 64 at once
     regexp_count(s, 'a.*b|a')       steps: each search may look to the end of s
     coalesce(s, <a long text>)      bytes: the text once for each row
 
-Law: `spend` comes before the work and before the memory; over a bound it raises, and never gives NULL. Whether
-it does depends on the values alone, never on time. Who counts is found by a context variable, as the meter of
-candidates is (`operators/state/work_budget.py`).
+Law: `spend` comes before the work and before the memory; over a bound it raises, and never gives NULL.
+Whether it does depends on the values alone, never on time. Who counts is found by a context variable, as the
+meter of candidates is (`operators/state/work_budget.py`).
 """
 
 from __future__ import annotations

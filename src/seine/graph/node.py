@@ -131,7 +131,7 @@ class Node(ABC):
 
     @property
     def computed(self) -> tuple[tuple[int, tuple[Expression, ...]], ...]:
-        """What it computes with the rows of its tables: by table the expressions, of which these are parameters."""
+        """What it computes with the rows of its tables, by table."""
         whole = ((one.table, (one.shape, *one.checks)) for one in self.conditions)
         return tuple((table, tuple(part for part in parts if part is not None)) for table, parts in whole)
 

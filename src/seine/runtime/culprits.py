@@ -3,8 +3,8 @@
 Law: the choice depends on the network version, the entry and the fault alone. The weight of a query at a
 node is the product, over the inputs of that node down to streams, of the rows of the entry that its own
 conditions let pass there; those with at least half of the largest weight fail. If that was not enough the
-next try tells, and the next ones fail. Where a node spent too much on calls of a function, those fail who make
-such calls there, with these constants. An error has no weights: all who use the node fail.
+next try tells, and the next ones fail. Where a node spent too much on calls of a function, those fail who
+make such calls there, with these constants. An error has no weights: all who use the node fail.
 """
 
 from __future__ import annotations

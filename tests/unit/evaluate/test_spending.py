@@ -18,8 +18,8 @@ import pyarrow as pa
 import pytest
 
 from seine.algebra.expressions import Call, Column, Expression, Literal, Parameter, walk
-from seine.algebra.functions.signatures import SIGNATURES
 from seine.algebra.functions import literal, resolve_call
+from seine.algebra.functions.signatures import SIGNATURES
 from seine.algebra.types import BIGINT, BOOLEAN, INT, JSON, STRING, Kind, Type
 from seine.evaluate import kernels
 from seine.evaluate.evaluate import KERNELS, evaluate

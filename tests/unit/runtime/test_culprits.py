@@ -49,9 +49,11 @@ SPENDING = {  # the query that fails, and the function that it is told of
     + ") AS m FROM s": "format_string",
     "SELECT ts, coalesce(b, repeat('x', 900000)) AS m FROM s": "repeat",
     "SELECT ts, concat(b, repeat('x', 900000)) AS m FROM s": "repeat",
-    "SELECT ts, xpath_int(concat('<a>', repeat('<b/>', 2000), '</a>'), 'count(//b[.//c[.//d]])') AS m FROM s": "xpath_int",
+    "SELECT ts, xpath_int(concat('<a>', repeat('<b/>', 2000), '</a>'), 'count(//b[.//c[.//d]])') AS m"
+    " FROM s": "xpath_int",
     "SELECT window.start AS w, COUNT(*) AS m FROM s GROUP BY window(ts, 10000, 1)": "window_start",
-    "SELECT s.ts FROM s, r WHERE s.b = r.k AND levenshtein(concat(s.a, s.ts), concat(s.a, s.a, s.a, r.ts)) < 2": "levenshtein",
+    "SELECT s.ts FROM s, r WHERE s.b = r.k"
+    " AND levenshtein(concat(s.a, s.ts), concat(s.a, s.a, s.a, r.ts)) < 2": "levenshtein",
     "SELECT b, MAX(length(repeat(a, 30000))) AS m FROM s GROUP BY b": "repeat",
 }
 BUDGET = WorkBudget(bytes=8_000_000, steps=20_000_000)

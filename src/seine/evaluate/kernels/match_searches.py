@@ -7,10 +7,10 @@ one search in linear time, but it may have to look to the end of the text to kno
     a.*b|a     'a' matches, but a 'b' may follow far away      of n letters a, each search looks at all the rest
 
 Law: if `looks_far` is false, there is a bound, the same for all texts, of the letters that a search looks at
-behind its match. It is decided on the automaton that RE2 runs: its states are the ways in which a match may go
-on, the preferred first; of those behind a match that is found only better ones are left. A search looks far if
-there is a cycle among the states with a match on which none is found. What is not understood, or is too large,
-looks far: then searches are counted one by one (`spend_on_searches`).
+behind its match. It is decided on the automaton that RE2 runs: its states are the ways in which a match may
+go on, the preferred first; of those behind a match that is found only better ones are left. A search looks
+far if there is a cycle among the states with a match on which none is found. What is not understood, or is
+too large, looks far: then searches are counted one by one (`spend_on_searches`).
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -66,7 +67,7 @@ def looks_far(regex: str) -> bool:
 
 
 def spend_on_searches(array: pa.Array, pattern: str) -> None:
-    """Count, before all matches are searched, what searches that look far may look at: the rest of each text."""
+    """Count, before all matches are searched, what searches that look far may look at: all the rest."""
     regex = re2_pattern(pattern)
     if not looks_far(regex):
         return
@@ -201,7 +202,7 @@ class _Parser:
         return then
 
 
-_Tree = tuple  # type: ignore[type-arg]  # ("or", trees), ("and", trees), ("letter", flags, atom), ...
+_Tree = tuple[Any, ...]  # ("or", trees), ("and", trees), ("letter", flags, atom), ...
 
 
 def _joined_flags(outer: str, given: str) -> str:
@@ -257,7 +258,7 @@ class _Searches:
                 yield (states, matched or finds), finds
 
     def _closed(self, nodes: list[int], facts: dict[str, bool]) -> tuple[tuple[int, ...], bool]:
-        """The letters that nodes wait for, the preferred first; those behind a match that is found are cut."""
+        """The letters that nodes wait for, the preferred first; what is behind a match that is found is cut."""
         waiting, seen, letters = nodes[::-1], set[int](), list[int]()
         while waiting:
             node = waiting.pop()

@@ -51,7 +51,7 @@ class PatternParser:
         return None if axis is None else self._chain(axis, selected=True)
 
     def _chain(self, axis: str, selected: bool, end: EndTests | None = None) -> PatternNode:
-        """A step and those that follow it; `end` reads the conditions behind the last one, which are on it."""
+        """A step and those that follow it; `end` reads the conditions on the last one, behind it."""
         start, reader = self.reader.at, self.reader
         self._steps += 1
         if self._steps > MOST_STEPS:
@@ -154,7 +154,7 @@ class PatternParser:
         return self._axis() if reader.symbol(".") else CHILD
 
     def _text_test(self, function: str, conditions: StepConditions) -> None:
-        """contains(., 'word') is a condition on the node, contains(b/@id, 'word') one on where a path leads."""
+        """contains(., 'x') is a condition on the node, contains(b/@id, 'x') one on what a path leads to."""
 
         def ends() -> list[ValueTest]:
             reader.expect_symbol(",")

@@ -1,9 +1,9 @@
 """What the nodes of one task may spend: candidates that they form and bytes that they emit, counted.
 
 A candidate is a pair of rows, or of a combination and a row, that a join or a lookup has to look at. Bytes
-are those of the Arrow batches that a node emits, and of the records of one query. Functions whose work is more
-than in proportion to their input spend steps and bytes too (`evaluate/spending.py`), each for itself: those on
-which a node spends most are named if it goes over, for not all who use the node call them.
+are those of the Arrow batches that a node emits, and of the records of one query. Functions whose work is
+more than in proportion to their input spend steps and bytes too (`evaluate/spending.py`): the calls on which
+a node spends most are named if it goes over, for not all who use the node make them.
 
     with meter.counting():                 a task
         with meter.at(node):               a node at work, perhaps within another one that pushes rows to it
@@ -71,8 +71,8 @@ class NodeWork(Struct, frozen=True, array_like=True):
 class NodeFault(Exception):
     """Nodes that went over their budget, or raised; or queries whose own results are too many.
 
-    Either there are nodes, or there are queries. If there are `calls`, whoever makes such a call of a function at
-    the nodes is at fault, and nobody else. `others` are those that the same task met besides.
+    Either there are nodes, or there are queries. If there are `calls`, whoever makes such a call of a function
+    at the nodes is at fault, and nobody else. `others` are those that the same task met besides.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class CallsSpent:
         self._sizes[call][called.constants] += size
 
     def heaviest(self, measure: int) -> tuple[Called, ...]:
-        """The calls on which at least half of the most was spent, with the constants that have most of that."""
+        """The calls on which at least half of the most was spent, with constants that have most of it."""
         spent = (self._by_call, self._sizes)[measure]
         totals = {call: constants.total() for call, constants in spent.items()}
         heavy = []

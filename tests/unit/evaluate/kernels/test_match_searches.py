@@ -1,4 +1,4 @@
-"""Searches for all matches: which patterns look far behind a match, by brute force over texts; what is counted."""
+"""Searches for all matches: which look far behind a match, by brute force over texts; what is counted."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from random import Random
 
 import pyarrow as pa
@@ -20,7 +20,7 @@ JARO_WINKLER = Call("jaro_winkler_similarity", PAIR, DOUBLE)
 
 
 def distance(left: str, right: str) -> int:
-    @lru_cache(maxsize=None)
+    @cache
     def to(i: int, j: int) -> int:
         if not i or not j:
             return i + j
