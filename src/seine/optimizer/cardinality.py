@@ -14,7 +14,7 @@ import pyarrow as pa
 from seine.algebra.expressions import Expression, columns_of, conjunction, conjuncts
 from seine.algebra.plan import Aggregate, Join, Lookup, Plan, Project, Scan, Select, UnionAll
 from seine.evaluate.evaluate import evaluate, truth
-from seine.evaluate.spending import TooMuchWork, planning
+from seine.evaluate.kernels.spending import TooMuchWork, planning
 from seine.optimizer.block import Block
 from seine.optimizer.column_statistics import ColumnStatistics, describe_column, join_selectivity
 from seine.optimizer.estimates import Estimates, Sample, readable

@@ -17,7 +17,7 @@ import pyarrow as pa
 from seine.algebra.expressions import Expression, columns_of, conjunction, conjuncts
 from seine.algebra.plan import Lookup, Plan, Scan, walk
 from seine.evaluate.evaluate import evaluate, truth
-from seine.evaluate.spending import TooMuchWork, planning
+from seine.evaluate.kernels.spending import TooMuchWork, planning
 from seine.optimizer.column_statistics import ColumnStatistics, describe_column
 from seine.optimizer.guesses import guess
 

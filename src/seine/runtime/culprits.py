@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from seine.algebra.expressions import Call, Parameter, walk
 from seine.evaluate.data_columns import DataColumns
-from seine.evaluate.spending import Called, TooMuchWork, call_text, constant_text, planning
+from seine.evaluate.kernels.spending import Called, TooMuchWork, call_text, constant_text, planning
 from seine.graph.node import Filter
 from seine.graph.parameter_table import ParameterTable
 from seine.intake.journal import Entry

@@ -11,7 +11,7 @@ import pytest
 
 from seine.algebra.expressions import Call, Column, Literal, Parameter
 from seine.algebra.types import INT, STRING
-from seine.evaluate.spending import Called
+from seine.evaluate.kernels.spending import Called
 from seine.operators.state.work_budget import CallsSpent, WorkBudget
 from seine.run_local import run_local
 from seine.runtime.culprits import _is_made

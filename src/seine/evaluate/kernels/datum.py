@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from seine.algebra.arrays import AnyArray, BoolArray, IntArray
 from seine.algebra.expressions import Call
 from seine.algebra.types import Kind, Type
-from seine.evaluate.spending import spend
+from seine.evaluate.kernels.spending import spend
 
 Datum: TypeAlias = pa.Array | pa.Scalar  # a column, or a value that is the same in every row
 Kernel: TypeAlias = Callable[[Call, Sequence[Datum]], pa.Array]

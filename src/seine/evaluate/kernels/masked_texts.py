@@ -10,8 +10,8 @@ import pyarrow as pa
 from seine.algebra.expressions import Call
 from seine.evaluate.kernels.constants import with_constants
 from seine.evaluate.kernels.datum import Datum, Kernel, byte_lengths
+from seine.evaluate.kernels.spending import spend
 from seine.evaluate.kernels.strings import map_distinct
-from seine.evaluate.spending import spend
 
 _BASES = range(2, 37)  # of numbers that CONV reads and writes
 _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"

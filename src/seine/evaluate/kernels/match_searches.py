@@ -4,7 +4,7 @@ All matches of a text are searched one after the other, each search from the end
 one search in linear time, but it may have to look to the end of the text to know which match comes first:
 
     [0-9]+     looks one letter behind a match                 all searches together are linear
-    a.*b|a     'a' matches, but a 'b' may follow far away      of n letters a, each search looks at all the rest
+    a.*b|a     'a' matches, but a 'b' may follow far away      of n letters a, each search looks at the rest
 
 Law: if `looks_far` is false, there is a bound, the same for all texts, of the letters that a search looks at
 behind its match. It is decided on the automaton that RE2 runs: its states are the ways in which a match may
@@ -28,7 +28,7 @@ import pyarrow.compute as pc
 
 from seine.algebra.java_patterns import re2_pattern
 from seine.evaluate.kernels.datum import byte_lengths
-from seine.evaluate.spending import spend
+from seine.evaluate.kernels.spending import spend
 
 _MOST_NODES = 2_000  # of the pattern's own automaton
 _MOST_STATES = 1_000  # of the one that is run
@@ -87,8 +87,8 @@ def _behind_matches(texts: pa.Array, regex: str) -> pa.Array:
     behind = pc.replace_substring_regex(texts, rf"\A(?s:.*?)(?:{regex})", "")
     same = pc.equal(pc.binary_length(texts), pc.binary_length(behind))
     unsure = behind.filter(same)
-    found = unsure.filter(pc.match_substring_regex(unsure, regex))
-    return pa.concat_arrays([behind.filter(pc.invert(same)), pc.utf8_slice_codeunits(found, 1)])
+    empty = unsure.filter(pc.match_substring_regex(unsure, regex))
+    return pa.concat_arrays([behind.filter(pc.invert(same)), pc.utf8_slice_codeunits(empty, 1)])
 
 
 @dataclass
@@ -233,7 +233,7 @@ class _Searches:
     def look_far(self) -> bool:
         """Whether there is a cycle among states with a match on which none is found."""
         first = [self._closed([self._start], facts)[:2] for facts in self._facts]
-        waiting = [(states, found) for states, found in first]
+        waiting = [*first]
         silent: dict[_State, set[_State]] = {}
         while waiting:
             state = waiting.pop()
@@ -258,7 +258,7 @@ class _Searches:
                 yield (states, matched or finds), finds
 
     def _closed(self, nodes: list[int], facts: dict[str, bool]) -> tuple[tuple[int, ...], bool]:
-        """The letters that nodes wait for, the preferred first; what is behind a match that is found is cut."""
+        """The letters that nodes wait for, the preferred first; what is behind a match is cut."""
         waiting, seen, letters = nodes[::-1], set[int](), list[int]()
         while waiting:
             node = waiting.pop()

@@ -18,8 +18,8 @@ from seine.algebra.functions.format_directives import Directive, format_directiv
 from seine.algebra.types import INT
 from seine.evaluate.kernels.constants import with_constants
 from seine.evaluate.kernels.datum import Datum, Kernel, as_array, byte_lengths
+from seine.evaluate.kernels.spending import spend
 from seine.evaluate.kernels.strings import map_distinct
-from seine.evaluate.spending import spend
 
 _EXACT = Context(prec=800, rounding=ROUND_HALF_UP)
 _LONG_LINE = 1000  # bytes of a line that nobody counts

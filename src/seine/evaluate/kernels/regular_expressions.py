@@ -33,7 +33,7 @@ from seine.evaluate.kernels.empty_matches import (
     split_characters,
 )
 from seine.evaluate.kernels.match_searches import spend_on_searches
-from seine.evaluate.spending import spend
+from seine.evaluate.kernels.spending import spend
 
 _LITERAL = re.compile(r"[\w/,;:&=@ -]+", re.ASCII)  # a pattern that matches itself alone
 _LONGEST_PLAIN = 64  # letters of a text that is compared at each place

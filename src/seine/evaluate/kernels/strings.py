@@ -23,7 +23,7 @@ from seine.evaluate.kernels.datum import (
     valid,
     values,
 )
-from seine.evaluate.spending import spend
+from seine.evaluate.kernels.spending import spend
 
 _LONGEST_COMPARED = (
     64  # letters of a text that Arrow compares at each place; Python looks at each letter once

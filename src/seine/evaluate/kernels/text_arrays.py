@@ -22,8 +22,8 @@ from seine.evaluate.kernels.datum import (
     valid,
     values,
 )
+from seine.evaluate.kernels.spending import spend
 from seine.evaluate.kernels.text_lists import TextLists, first_of_each, together
-from seine.evaluate.spending import spend
 from seine.rows.json_values import json_strings
 
 _ITEM_BYTES = 24  # of an item beside its text: its place, its row, and its offset

@@ -13,7 +13,7 @@ from rapidfuzz.distance import Levenshtein
 from seine.algebra.arrays import IntArray
 from seine.algebra.expressions import Call
 from seine.evaluate.kernels.datum import Datum, Kernel, all_valid, as_array, row_count
-from seine.evaluate.spending import spend
+from seine.evaluate.kernels.spending import spend
 
 _LONGEST_PREFIX = 4  # letters of a common beginning that count
 _PREFIX_WEIGHT = 0.1
@@ -73,7 +73,7 @@ def _matches(left: list[int], right: list[int]) -> list[tuple[int, int]]:
     return matches
 
 
-class _Pairs:
+class _TextPairs:
     """The distinct pairs of two columns of texts in which neither is NULL."""
 
     def __init__(self, args: Sequence[Datum]) -> None:
@@ -98,7 +98,7 @@ class _Pairs:
 
 def _distances(args: Sequence[Datum]) -> pa.Array:
     """The fewest insertions, deletions and changes of a letter that make one text of the other."""
-    pairs = _Pairs(args)
+    pairs = _TextPairs(args)
     letters = [pc.utf8_length(one).to_numpy().astype(np.int64) for one in pairs.dictionaries]
     left, right = (lengths[places] for lengths, places in zip(letters, pairs.places, strict=True))
     spend(steps=int((left * -(-right // _AT_ONCE)).sum()))
@@ -117,5 +117,5 @@ def _levenshtein(call: Call, args: Sequence[Datum]) -> pa.Array:
 
 KERNELS: dict[str, Kernel] = {
     "levenshtein": _levenshtein,
-    "jaro_winkler_similarity": lambda _, args: _Pairs(args).values(jaro_winkler, pa.float64()),
+    "jaro_winkler_similarity": lambda _, args: _TextPairs(args).values(jaro_winkler, pa.float64()),
 }

@@ -92,8 +92,8 @@ def _part(text: str, part: str, key: str | None = None) -> str | None:
     if address is None or (key is not None and part != "QUERY"):
         return None
     if key is not None:
-        _, found, rest = f"&{address.query or ''}".partition(f"&{key}=")
-        return rest.partition("&")[0] if found else None
+        _, here, rest = f"&{address.query or ''}".partition(f"&{key}=")
+        return rest.partition("&")[0] if here else None
     return _of_part(address, part)
 
 

@@ -17,8 +17,8 @@ from seine.documents.xpath_values import (
 )
 from seine.evaluate.kernels.constants import with_constants
 from seine.evaluate.kernels.datum import Kernel
+from seine.evaluate.kernels.spending import spend
 from seine.evaluate.kernels.strings import map_distinct
-from seine.evaluate.spending import spend
 
 
 def _over_documents(function: Callable[[str, str], object]) -> Kernel:

@@ -18,8 +18,8 @@ import pyarrow as pa
 from seine.algebra.arrays import IntArray
 from seine.algebra.event_windows import WINDOW_END, EventWindow, windows_of
 from seine.algebra.expressions import Call, Expression
+from seine.evaluate.kernels.spending import begin, spend
 from seine.evaluate.kernels.window_bounds import latest_starts
-from seine.evaluate.spending import begin, spend
 
 _PAIR_BYTES = 64  # of a row in one window, at the least
 Evaluating = Callable[[Expression], pa.Array]  # the values of an expression for each pair

@@ -2,8 +2,8 @@
 
 A candidate is a pair of rows, or of a combination and a row, that a join or a lookup has to look at. Bytes
 are those of the Arrow batches that a node emits, and of the records of one query. Functions whose work is
-more than in proportion to their input spend steps and bytes too (`evaluate/spending.py`): the calls on which
-a node spends most are named if it goes over, for not all who use the node make them.
+more than in proportion to their input spend steps and bytes too (`evaluate/kernels/spending.py`): the calls
+on which a node spends most are named if it goes over, for not all who use the node make them.
 
     with meter.counting():                 a task
         with meter.at(node):               a node at work, perhaps within another one that pushes rows to it
@@ -30,7 +30,7 @@ from typing import Literal, Protocol, TypeVar, cast
 from msgspec import Struct
 
 from seine.errors import SeineError
-from seine.evaluate.spending import Called, Spender
+from seine.evaluate.kernels.spending import Called, Spender
 
 FaultKind = Literal["budget", "error", "memory", "quota"]
 Piece = TypeVar("Piece")
@@ -71,8 +71,8 @@ class NodeWork(Struct, frozen=True, array_like=True):
 class NodeFault(Exception):
     """Nodes that went over their budget, or raised; or queries whose own results are too many.
 
-    Either there are nodes, or there are queries. If there are `calls`, whoever makes such a call of a function
-    at the nodes is at fault, and nobody else. `others` are those that the same task met besides.
+    Either there are nodes, or there are queries. If there are `calls`, whoever makes such a call of a
+    function at the nodes is at fault, and nobody else. `others` are those that the same task met besides.
     """
 
     def __init__(

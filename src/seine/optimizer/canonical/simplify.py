@@ -12,7 +12,7 @@ import pyarrow as pa
 from seine.algebra.expressions import Call, Column, Expression, Literal, rewrite
 from seine.algebra.types import DOUBLE, Kind, Type
 from seine.evaluate.evaluate import evaluate
-from seine.evaluate.spending import TooMuchWork, planning
+from seine.evaluate.kernels.spending import TooMuchWork, planning
 from seine.optimizer.canonical.exact_numbers import is_exact, literal_of, number_of
 
 _COMMUTATIVE = ("eq", "ne", "eq_null_safe")

@@ -13,7 +13,7 @@ import uuid
 
 from msgspec import Struct
 
-from seine.evaluate.spending import Called
+from seine.evaluate.kernels.spending import Called
 from seine.operators.state.work_budget import FaultKind, NodeFault
 from seine.runtime.folder.durable import write_whole
 from seine.runtime.folder.settings import read_record

@@ -15,7 +15,7 @@ from seine.algebra.expressions import Call, Column, Literal
 from seine.algebra.types import INT, STRING
 from seine.evaluate.evaluate import evaluate
 from seine.evaluate.kernels.match_searches import looks_far
-from seine.evaluate.spending import Called, Spender, TooMuchWork
+from seine.evaluate.kernels.spending import Called, Spender, TooMuchWork
 
 LENGTH = 7  # of the texts that are tried
 NEAR = 4  # letters behind a match that a search of a small pattern may need

@@ -11,7 +11,7 @@ import pytest
 from seine.algebra.expressions import Call, Column
 from seine.algebra.types import DOUBLE, INT, STRING
 from seine.evaluate.evaluate import evaluate
-from seine.evaluate.spending import Spender, TooMuchWork
+from seine.evaluate.kernels.spending import Spender, TooMuchWork
 from tests.support.seeds import seeds
 
 PAIR = (Column(0, STRING), Column(1, STRING))

@@ -23,7 +23,7 @@ from seine.algebra.functions.signatures import SIGNATURES
 from seine.algebra.types import BIGINT, BOOLEAN, INT, JSON, STRING, Kind, Type
 from seine.evaluate import kernels
 from seine.evaluate.evaluate import KERNELS, evaluate
-from seine.evaluate.spending import Called, Spender, TooMuchWork, spend
+from seine.evaluate.kernels.spending import Called, Spender, TooMuchWork, spend
 from tests.support.expression_examples import EXAMPLES
 
 TWICE = 2.6  # what twice as much may be, with what does not grow
@@ -207,8 +207,8 @@ def test_memory_grows_with_the_input_or_is_counted(name: str) -> None:
 def test_no_number_makes_much_without_being_counted(name: str) -> None:
     call = CALLS[name]
     for variant in range(4):
-        found = measured(call, columns(call, 8, 1_000_000, variant), by_code=False)
-        assert found.memory <= 500_000 + found.size * MOST_COPIES, f"{found} of {variant}"
+        spent = measured(call, columns(call, 8, 1_000_000, variant), by_code=False)
+        assert spent.memory <= 500_000 + spent.size * MOST_COPIES, f"{spent} of {variant}"
 
 
 @pytest.mark.parametrize("name", ["repeat", "lpad", "rpad", "space", "array_repeat"])

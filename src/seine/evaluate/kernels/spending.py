@@ -49,7 +49,7 @@ class Spender:
     >>> with Spender(steps=10, size=10).counting():
     ...     spend(size=11)
     Traceback (most recent call last):
-    seine.evaluate.spending.TooMuchWork:  would make more than 10 bytes of values
+    seine.evaluate.kernels.spending.TooMuchWork:  would make more than 10 bytes of values
     """
 
     def __init__(self, steps: int, size: int) -> None:
