@@ -129,6 +129,12 @@ def add_budget(parser: argparse.ArgumentParser) -> None:
         type=positive,
         help="most bytes that a node emits or a query delivers in a micro-batch, in each bucket (1 GiB)",
     )
+    parser.add_argument(
+        "--budget-steps",
+        metavar="N",
+        type=positive,
+        help=f"most steps of functions at a node in a micro-batch, in each bucket ({usual.steps:,})",
+    )
 
 
 def add_function_limits(parser: argparse.ArgumentParser) -> None:
@@ -157,7 +163,9 @@ def _seconds(text: str) -> float:
 
 def budget(arguments: argparse.Namespace) -> WorkBudget | None:
     """What the options say; None if nothing."""
-    spent = _given(candidates=arguments.budget_candidates, bytes=arguments.budget_bytes)
+    spent = _given(
+        candidates=arguments.budget_candidates, bytes=arguments.budget_bytes, steps=arguments.budget_steps
+    )
     limits = function_limits(arguments)
     return WorkBudget(**spent, functions=limits or FunctionLimits()) if spent or limits else None
 

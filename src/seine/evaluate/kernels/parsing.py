@@ -122,9 +122,13 @@ def _timestamps(text: pa.Array, target: Type) -> pa.Array:
 def _of_regions(shown: IntArray, regions: pa.Array) -> tuple[IntArray, BoolArray]:
     """The instants of times with the name of a zone behind them; and where there is such a zone."""
     known = np.ones(len(shown), bool)
-    for region in pc.unique(regions.drop_null()).to_pylist():
+    encoded = pc.dictionary_encode(regions)
+    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    order = np.argsort(codes, kind="stable")
+    ends = np.searchsorted(codes[order], np.arange(len(encoded.dictionary) + 1))
+    for code, region in enumerate(encoded.dictionary.to_pylist()):
         if region:
-            rows = pc.equal(regions, region).fill_null(False).to_numpy(zero_copy_only=False)
+            rows = order[ends[code] : ends[code + 1]]
             instants = to_instants(shown[rows], region)
             known[rows] = instants is not None
             shown[rows] = 0 if instants is None else instants

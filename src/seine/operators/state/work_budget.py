@@ -1,7 +1,9 @@
 """What the nodes of one task may spend: candidates that they form and bytes that they emit, counted.
 
 A candidate is a pair of rows, or of a combination and a row, that a join or a lookup has to look at. Bytes
-are those of the Arrow batches that a node emits, and of the records of one query.
+are those of the Arrow batches that a node emits, and of the records of one query. Functions whose work is
+more than in proportion to their input spend steps and bytes too (`evaluate/kernels/spending.py`): the calls
+on which a node spends most are named if it goes over, for not all who use the node make them.
 
     with meter.counting():                 a task
         with meter.at(node):               a node at work, perhaps within another one that pushes rows to it
@@ -17,7 +19,7 @@ query is at fault for these.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -28,6 +30,7 @@ from typing import Literal, Protocol, TypeVar, cast
 from msgspec import Struct
 
 from seine.errors import SeineError
+from seine.evaluate.kernels.spending import Called, Spender
 from seine.operators.state.worker_memory import WorkerMemory
 from seine.user_code.limits import FunctionFault, FunctionLimits, task_of_functions
 
@@ -37,17 +40,19 @@ Account = TypeVar("Account", bound="ByteAccount")
 
 _LONG_WORK = 1_000_000  # nanoseconds of CPU time; less cannot take much memory
 _LEAST_TO_BLAME = 0.125  # of what a worker may take
+_MOST_CONSTANTS = 50  # of one call that are told; more are those of rows and not of queries
 _MOST_REASON = 500  # characters of an error's message that a fault keeps
 
 
 class WorkBudget(Struct, frozen=True):
-    """The most candidates and bytes of one node, or bytes of records of one query, in one task.
+    """The most candidates, bytes and steps of one node, or bytes of records of one query, in one task.
 
     Users' functions have limits of their own: they run in another process.
     """
 
     candidates: int = 50_000_000
     bytes: int = 1 << 30
+    steps: int = 5_000_000_000
     functions: FunctionLimits = FunctionLimits()
 
     @property
@@ -76,8 +81,8 @@ class NodeWork(Struct, frozen=True, array_like=True):
 class NodeFault(Exception):
     """Nodes that went over their budget, or raised; or queries whose own results are too many.
 
-    Either there are nodes, or there are queries. `others` are those that the same task met besides. A users'
-    `function` at fault is that of the queries which call it.
+    Either there are nodes, or there are queries. If there are `calls`, whoever makes such a call of a
+    function at the nodes is at fault, and nobody else. `others` are those that the same task met besides.
     """
 
     def __init__(
@@ -86,14 +91,14 @@ class NodeFault(Exception):
         reason: str,
         nodes: tuple[int, ...] = (),
         queries: tuple[str, ...] = (),
-        function: str = "",
+        calls: tuple[Called, ...] = (),
     ) -> None:
         super().__init__(reason)
-        self.function = function
         self.kind = kind
         self.reason = reason
         self.nodes = nodes
         self.queries = queries
+        self.calls = calls
         self.others: tuple[NodeFault, ...] = ()
 
 
@@ -112,7 +117,41 @@ class ByteAccount(Protocol):
         ...
 
 
-class WorkMeter:
+Spent = tuple[int, int]  # steps and bytes
+
+
+class CallsSpent:
+    """What nodes spent on calls of functions, by call, and of one call by the constants of its parameters."""
+
+    def __init__(self) -> None:
+        self.total: Spent = (0, 0)
+        self._by_call: defaultdict[Called, Counter[tuple[str, ...]]] = defaultdict(Counter)
+        self._sizes: defaultdict[Called, Counter[tuple[str, ...]]] = defaultdict(Counter)
+
+    def add(self, called: Called, steps: int, size: int) -> None:
+        """A call spends more."""
+        self.total = self.total[0] + steps, self.total[1] + size
+        call = called._replace(constants=())
+        self._by_call[call][called.constants] += steps
+        self._sizes[call][called.constants] += size
+
+    def heaviest(self, measure: int) -> tuple[Called, ...]:
+        """The calls on which at least half of the most was spent, with constants that have most of it."""
+        spent = (self._by_call, self._sizes)[measure]
+        totals = {call: constants.total() for call, constants in spent.items()}
+        heavy = []
+        for call, total in totals.items():
+            if 2 * total < max(totals.values()):
+                continue
+            most = max(spent[call].values())
+            chosen = [constants for constants, one in spent[call].items() if 2 * one >= most]
+            most_of_it = 2 * sum(spent[call][constants] for constants in chosen) >= total
+            apart = most_of_it and len(chosen) <= _MOST_CONSTANTS
+            heavy += [call._replace(constants=constants) for constants in chosen] if apart else [call]
+        return tuple(heavy)
+
+
+class WorkMeter(Spender):
     """Counts what each node of one task spends."""
 
     def __init__(
@@ -122,7 +161,9 @@ class WorkMeter:
         memory: WorkerMemory | None = None,
     ) -> None:
         """`note` is told who is at work, before they begin; `memory` is what the process may take."""
+        super().__init__(budget.steps, budget.bytes)
         self.budget = budget
+        self._called: dict[tuple[int, ...], CallsSpent] = {}
         self._note = note
         self._memory = memory
         self._taken = 0 if memory is None else memory.taken()
@@ -138,13 +179,24 @@ class WorkMeter:
 
     @contextmanager
     def counting(self) -> Iterator[None]:
-        """Let candidates that are formed within be counted here, and what users' code fails for."""
+        """Count candidates that are formed within, work that functions do, and what users' code fails for."""
         token = _meter.set(self)
         try:
-            with task_of_functions(self.spent_elsewhere):
+            with super().counting(), task_of_functions(self.spent_elsewhere):
                 yield
         finally:
             _meter.reset(token)
+
+    def spend(self, called: Called, steps: int, size: int) -> None:
+        """The nodes at work spend so much more on a call."""
+        calls = self._called.setdefault(self._at, CallsSpent())
+        calls.add(called, steps, size)
+        over = self.over(calls.total)
+        if over is not None:
+            heavy = calls.heaviest(over[0])
+            functions = ", ".join(dict.fromkeys(call.function for call in heavy))
+            reason = f"called {functions}, which {over[1]} in one micro-batch"
+            raise NodeFault("budget", reason, self._at, calls=heavy)
 
     def at(self, *nodes: int) -> NodesAtWork:
         """Let what is spent and raised within be that of these nodes."""
@@ -273,7 +325,7 @@ class NodesAtWork:
         if isinstance(error, MemoryError):
             fault = self._meter.memory_fault(error)
         elif isinstance(error, FunctionFault):
-            fault = NodeFault("function", error.message, self._nodes, function=error.function)
+            fault = NodeFault("function", error.message, self._nodes, calls=(Called(error.function),))
         elif isinstance(error, Exception) and not isinstance(error, (NodeFault, SeineError, OSError)):
             fault = NodeFault("error", _words(error), self._nodes)
         self._meter.swap(self._before)

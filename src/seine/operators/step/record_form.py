@@ -31,6 +31,11 @@ class Form:
     in_time: bool = False
 
     @property
+    def outputs(self) -> tuple[Expression, ...]:
+        """What is computed for each record: its values, and its importance if it has one."""
+        return self.expressions if self.importance is None else (*self.expressions, self.importance)
+
+    @property
     def types(self) -> tuple[Type, ...]:
         return tuple(expression.type for expression in self.expressions)
 

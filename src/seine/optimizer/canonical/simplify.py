@@ -13,6 +13,7 @@ from seine.algebra.expressions import Call, Column, Expression, Literal, rewrite
 from seine.algebra.types import DOUBLE, Kind, Type
 from seine.algebra.user_functions import PREFIX
 from seine.evaluate.evaluate import evaluate
+from seine.evaluate.kernels.spending import TooMuchWork, planning
 from seine.optimizer.canonical.exact_numbers import is_exact, literal_of, number_of
 
 _COMMUTATIVE = ("eq", "ne", "eq_null_safe")
@@ -88,10 +89,14 @@ def tidy(constant: Literal) -> Literal:
 
 @lru_cache(maxsize=1 << 12)
 def fold(call: Call) -> Expression:
-    """Constant folding: the value of a call of constants; one with a very long text, or a user's, stays."""
+    """Constant folding: the value of a call of constants; long ones, much work and a user's stay calls."""
     if call.name.startswith(PREFIX):
         return call
-    value = _value(evaluate(call, [], 1)[0], call.type)
+    try:
+        with planning().counting():
+            value = _value(evaluate(call, [], 1)[0], call.type)
+    except TooMuchWork:
+        return call
     if isinstance(value, str) and len(value) > _MAX_FOLDED_TEXT:
         return call
     return tidy(Literal(value, call.type))

@@ -14,6 +14,7 @@ import uuid
 from msgspec import Struct
 
 from seine.disk_sync import make_folder, write_whole
+from seine.evaluate.kernels.spending import Called
 from seine.operators.state.work_budget import FaultKind, NodeFault
 from seine.runtime.folder.settings import read_record
 from seine.typed_json import write_json
@@ -22,7 +23,7 @@ from seine.typed_json import write_json
 class Fault(Struct, frozen=True):
     """What one task met: the nodes at fault or, where their own results are too many, the queries.
 
-    A users' `function` at fault is that of queries of these nodes.
+    `calls` are those of functions that were at fault: on which the nodes spent too much, or of a user's.
     """
 
     entry: int
@@ -30,7 +31,7 @@ class Fault(Struct, frozen=True):
     reason: str
     nodes: tuple[int, ...] = ()
     queries: tuple[str, ...] = ()
-    function: str = ""
+    calls: tuple[Called, ...] = ()
 
 
 class Faults:
@@ -41,7 +42,7 @@ class Faults:
 
     def write(self, entry: int, fault: NodeFault) -> None:
         """Leave a fault; when this returns it is durable."""
-        record = Fault(entry, fault.kind, fault.reason, fault.nodes, fault.queries, fault.function)
+        record = Fault(entry, fault.kind, fault.reason, fault.nodes, fault.queries, fault.calls)
         folder = os.path.join(self._folder, f"{entry:012d}")
         make_folder(folder)
         write_whole(os.path.join(folder, f"{uuid.uuid4().hex}.json"), write_json(record))

@@ -74,6 +74,8 @@ def test_a_window_beneath_an_outer_query_is_two_columns() -> None:
         ("SELECT COUNT(*) AS n FROM z GROUP BY window(tm, '10 parsecs')", "no length of time", "10 minutes"),
         ("SELECT COUNT(*) AS n FROM z GROUP BY window(tm, INTERVAL '1' MONTH)", "months are not", "days"),
         ("SELECT COUNT(*) AS n FROM s GROUP BY window(ts, 5, 10)", "longer than the window", "length"),
+        ("SELECT COUNT(*) AS n FROM s GROUP BY window(ts, 10001, 1)", "10,000 windows", "at least 2"),
+        ("SELECT COUNT(*) AS n FROM HOP(TABLE s, DESCRIPTOR(ts), 1, 1000000000)", "10,000 windows", "HOP("),
         ("SELECT COUNT(*) AS n FROM s GROUP BY window(ts, 0)", "more than 0", ""),
         ("SELECT COUNT(*) AS n FROM s GROUP BY window(c, 5)", "BIGINT or a TIMESTAMP", ""),
         ("SELECT window(ts, 10, 5) AS w FROM s", "a key of groups", "GROUP BY window"),
