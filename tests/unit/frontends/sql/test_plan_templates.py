@@ -14,52 +14,13 @@ from seine.frontends.sql.condition_templates import ConditionTemplates
 from seine.frontends.sql.context import Table
 from seine.frontends.sql.parse_select import parse_select
 from seine.frontends.sql.plan_templates import PlanTemplates
-from seine.frontends.text.lexer import TokenKind, tokenize
+from seine.frontends.text.lexer import tokenize
 from seine.frontends.text.source_text import ScriptText
+from tests.generators.constants import with_strange_constants
 from tests.generators.scenario import random_scenario, related_scenario
 from tests.support.front_end import TABLES, parse, refusal
 from tests.support.seeds import seeds
 
-NUMBERS = (
-    "0",
-    "7",
-    "007",
-    "2147483648",
-    "9223372036854775807",
-    "9223372036854775808",
-    "1.5",
-    "1.50",
-    "0.000",
-    "12345678901234567890123456789012345678.9",
-    "1e5",
-    ".5",
-    "1.",
-    "5L",
-    "2.5BD",
-    "-3",
-    "- -3",
-)
-STRINGS = (
-    "''",
-    "'it''s'",
-    "'5'",
-    "'5 day'",
-    "'-5'",
-    "'1.5'",
-    "'a%'",
-    "'2020-01-31'",
-    "'2020-02-30'",
-    "'2020-01-01 00:00:00'",
-    "' AND '",
-    "' OR 1 = 1 '",
-    "'('",
-    "'WHERE'",
-    "'x -- y'",
-    "'/* x'",
-    r"'\n'",
-    "'\u00e9'",
-    "'0'",
-)
 CONDITIONS = (
     "a BETWEEN 1 AND 2 AND b > 1",
     "NOT a BETWEEN 1 AND 2 AND a NOT BETWEEN 3 AND 4 AND k",
@@ -146,17 +107,6 @@ def _from_templates(templates: PlanTemplates, text: str) -> Plan | None:
     return templates.plan(source, tokens, 0, len(text))
 
 
-def _changed(text: str, rng: Random) -> str:
-    """The same with other constants, some of them strange."""
-    source, parts, kept = ScriptText(text, "q"), [], 0
-    for token in tokenize(source):
-        choices = {TokenKind.NUMBER: NUMBERS, TokenKind.STRING: STRINGS}.get(token.kind)
-        if choices is not None and rng.random() < 0.6:
-            parts += [text[kept : token.start], rng.choice(choices)]
-            kept = token.end
-    return "".join([*parts, text[kept:]])
-
-
 def _agree(texts: list[str], tables: dict[str, Table]) -> int:
     """Compare the two ways for each text; the result is how many were assembled from templates."""
     templates, known = PlanTemplates(tables), 0
@@ -173,7 +123,7 @@ def test_templates_agree_with_the_parser(seed: int) -> None:
     scenario = (related_scenario if seed % 2 else random_scenario)(seed)
     tables = dict(parse("\n".join(scenario.declarations)).declarations.tables)
     texts = [text for text in scenario.queries.values() for _ in range(2)]
-    texts += [_changed(text, rng) for text in scenario.queries.values() for _ in range(12)]
+    texts += [with_strange_constants(rng, text) for text in scenario.queries.values() for _ in range(12)]
     assert _agree(texts, tables) >= 20
 
 
@@ -183,7 +133,7 @@ def test_strange_conditions() -> None:
     plain = 0
     for select in SELECTS:
         texts = [select.format(condition) for condition in CONDITIONS]
-        texts += [_changed(text, rng) for text in texts]
+        texts += [with_strange_constants(rng, text) for text in texts]
         plain += _agree(texts, tables)
     assert plain > 150
 
