@@ -22,7 +22,7 @@ from seine.frontends.text.lexer import Token, TokenKind, tokenize
 from seine.frontends.text.source_text import ScriptText
 from tests.cases.case_file import Case
 from tests.docs.pages import PAGES, blocks
-from tests.generators import time_ranges
+from tests.generators import scopes, time_ranges
 from tests.generators.documents import QueryMaker
 from tests.generators.partners import PartnerQueries
 from tests.generators.scenario import nested_scenario, random_scenario, related_scenario
@@ -99,6 +99,8 @@ def random_queries(seeds: range) -> Iterator[KnownQuery]:
             (ranged, time_ranges.RangeQueries(rng).query),
             (_DOCUMENTS, lambda: f"XSCL $${QueryMaker(rng, ['s']).query()}$$"),
         )
+        for _ in range(100):
+            yield KnownQuery(f"ScopedQueries({seed})", scopes.DECLARATIONS, scopes.ScopedQueries(rng).query())
         for declarations, query in makers:
             for _ in range(8):
                 yield KnownQuery(f"{query.__qualname__}({seed})", declarations, query())
