@@ -37,7 +37,15 @@ _JOINS = (
     " LEFT SEMI JOIN ",
     " LEFT ANTI JOIN ",
 )
-_TYPES = {"b": "number", "c": "text", "name": "text", "d": "date", "k": "truth", '"0"': "truth", '"K"': "truth"}
+_TYPES = {
+    "b": "number",
+    "c": "text",
+    "name": "text",
+    "d": "date",
+    "k": "truth",
+    '"0"': "truth",
+    '"K"': "truth",
+}
 _CONDITIONS = {
     "number": (
         "{} > 3",
@@ -53,7 +61,13 @@ _CONDITIONS = {
         "window({}, 10).start > 3",
         "window({}, 10, 5).start > 3",
     ),
-    "text": ("{} = 'x'", "{} LIKE 'a!%' ESCAPE '!'", "({} = 'y' OR \"K\")", "{} IN ('a', '5')", "{} <> '2020-01-01'"),
+    "text": (
+        "{} = 'x'",
+        "{} LIKE 'a!%' ESCAPE '!'",
+        "({} = 'y' OR \"K\")",
+        "{} IN ('a', '5')",
+        "{} <> '2020-01-01'",
+    ),
     "date": ("{} > DATE '2020-01-01' - INTERVAL '2' DAY", "{} = '2020-01-01'", "{} + 3 > DATE '2020-01-05'"),
     "truth": ("{}", "NOT {}", "{} IS NOT NULL"),
 }
@@ -75,7 +89,9 @@ class ScopedQueries:
         """SELECT of columns, expressions without a name, or everything."""
         source, names = self._from()
         chosen = self.rng.sample(names, min(len(names), 2)) if names else ["1"]
-        outputs = self.rng.choice([", ".join(chosen), ", ".join(chosen), "*", f"{chosen[0]}, {chosen[-1]} + 1"])
+        outputs = self.rng.choice(
+            [", ".join(chosen), ", ".join(chosen), "*", f"{chosen[0]}, {chosen[-1]} + 1"]
+        )
         extra = self.rng.choice(["", "", "", f", {self._value()}"])
         return f"SELECT {outputs}{extra} FROM {source}{self._where(names)}"
 
@@ -84,7 +100,9 @@ class ScopedQueries:
         source, names = self._from()
         key = self.rng.choice(names)
         having = self.rng.choice(["", " HAVING COUNT(*) > 2", f" HAVING COUNT(*) > {self._sub_query()}"])
-        count = self.rng.choice(["COUNT(*)", "COUNT(*) + 1", f"COUNT(*) - {self._sub_query()}", "SUM(ts) AS n"])
+        count = self.rng.choice(
+            ["COUNT(*)", "COUNT(*) + 1", f"COUNT(*) - {self._sub_query()}", "SUM(ts) AS n"]
+        )
         return f"SELECT {key}, {count} FROM {source}{self._where(names)} GROUP BY {key}{having}"
 
     def combined(self) -> str:
@@ -122,7 +140,12 @@ class ScopedQueries:
                 text += f" NATURAL{join}{item}"
             else:
                 item, more = self._item()
-                on = [" USING (a)", " USING (a)", f" ON {names[0]} = {more[0]}", f" ON {names[0]} = {more[0]}"]
+                on = [
+                    " USING (a)",
+                    " USING (a)",
+                    f" ON {names[0]} = {more[0]}",
+                    f" ON {names[0]} = {more[0]}",
+                ]
                 text += join + item + ("" if join == ", " else self.rng.choice(on))
             names = [*names, *more]
         return text, ["a", *names]

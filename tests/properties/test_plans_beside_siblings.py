@@ -7,22 +7,17 @@ know, the plan that is read after siblings equals the plan that is read alone, i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 
 from seine.algebra.plan import Plan
-from seine.errors import SeineError
 from seine.frontends.script.parser import parse_script
 from seine.frontends.sql import plan_templates
-from seine.frontends.sql.context import Table
 from seine.frontends.sql.parse_select import parse_select
 from seine.frontends.sql.plan_templates import PlanTemplates
-from seine.frontends.sql.view import View
 from seine.frontends.text.lexer import tokenize
 from seine.frontends.text.source_text import ScriptText
 from seine.frontends.xscl.known_blocks import KnownBlocks
@@ -30,7 +25,7 @@ from seine.frontends.xscl.parse_xscl import parse_xscl
 from seine.run_local import run_local
 from tests.cases.case_file import Case
 from tests.generators.constants import with_other_constants, with_strange_constants
-from tests.support.known_queries import KnownQuery, known_queries, statements_of
+from tests.support.known_queries import KnownQuery, known_queries, outcome, statements_of
 from tests.support.paths import ROOT
 from tests.support.same_fields import difference
 from tests.support.seeds import seed_range, seeds
@@ -57,49 +52,32 @@ def _siblings(rng: Random, text: str) -> list[str]:
     return rng.sample([*usual, *strange], 10)
 
 
-def _outcome(read: Callable[[], Any]) -> Any:
-    """A plan, or the whole refusal."""
-    try:
-        return read()
-    except SeineError as refused:
-        return f"{type(refused).__name__}: {refused} ({refused.hint}) at {refused.where}"
-
-
-def _tables(query: KnownQuery) -> dict[str, Table]:
-    """The tables in its scope; its views have not been read yet."""
-    declared = query.declared
-    views = {name: View(view) for name, view in declared.views.items()}
-    return {**declared.tables, **declared.published, **views}
-
-
-def _from_templates(templates: PlanTemplates, text: str) -> Any:
+def _from_templates(templates: PlanTemplates, text: str) -> Plan | None:
     """The plan that is put together; None if the query is read as if it were alone."""
     source = ScriptText(text, "q")
-    tokens = _outcome(lambda: tokenize(source)[:-1])
+    tokens = outcome(lambda: tokenize(source)[:-1])
     return None if isinstance(tokens, str) else templates.plan(source, tokens, 0, len(text))
-
-
-def _selected(text: str, tables: dict[str, Table]) -> Any:
-    return _outcome(lambda: parse_select(ScriptText(text, "q"), 0, len(text), tables))
 
 
 @pytest.mark.parametrize("part", range(_PARTS))
 def test_a_plan_read_after_siblings_is_the_plan_read_alone(part: int) -> None:
     assembled = 0
     for query in _known()[part::_PARTS]:
-        if query.is_document_query or query.text.upper().startswith("SEARCH"):
+        if not query.is_select:
             continue
-        rng, alone = Random(query.text), _selected(query.text, _tables(query))
+        rng, alone = Random(query.text), query.plan(query.text)
         siblings = _siblings(rng, query.text)[: 10 if isinstance(alone, Plan) else 3]
-        templates = PlanTemplates(_tables(query))
+        templates = PlanTemplates(query.tables())
         for sibling in siblings:
             _from_templates(templates, sibling)
         sibling = rng.choice(siblings)
-        for text, expected in ((query.text, alone), (sibling, _selected(sibling, _tables(query)))):
-            plan = _from_templates(templates, text)
-            beside = _selected(text, templates.tables) if plan is None else plan
-            assert difference(beside, expected) is None, (query.origin, text, difference(beside, expected))
+        for text, expected in ((query.text, alone), (sibling, query.plan(sibling))):
+            plan: Plan | str | None = _from_templates(templates, text)
             assembled += plan is not None
+            if plan is None:
+                source = ScriptText(text, "q")
+                plan = outcome(lambda: parse_select(source, 0, len(text), templates.tables))  # noqa: B023
+            assert difference(plan, expected) is None, (query.origin, text, difference(plan, expected))
     assert assembled > 250
 
 
@@ -110,9 +88,9 @@ def test_documents_asked_for_after_siblings_are_those_asked_for_alone() -> None:
         streams = {**query.declared.published, **query.declared.streams}
         blocks, source = KnownBlocks(streams), ScriptText(text, "q")
         for sibling in _siblings(Random(text), text):
-            _outcome(lambda: blocks.query(ScriptText(sibling, "q"), 0, len(sibling)))
-        beside = _outcome(lambda: blocks.query(source, 0, len(text)))
-        alone = _outcome(lambda: parse_xscl(source, 0, len(text), streams))
+            outcome(lambda: blocks.query(ScriptText(sibling, "q"), 0, len(sibling)))
+        beside = outcome(lambda: blocks.query(source, 0, len(text)))
+        alone = outcome(lambda: parse_xscl(source, 0, len(text), streams))
         assert difference(beside, alone) is None, (query.origin, text)
         joined += blocks._put_together(text) is not None
     assert joined > 20
@@ -134,7 +112,7 @@ def _with_siblings(rng: Random, script: str) -> str:
                 words = statement.text.removesuffix(statement.query)
                 name = f"sibling_{number}_{written.count(';')}"
                 more = f"{words.replace(statement.name, name, 1)}{sibling};\n"
-                if not isinstance(_outcome(lambda: parse_script(written + more, file="", folder="/")), str):
+                if not isinstance(outcome(lambda: parse_script(written + more, file="", folder="/")), str):
                     written += more
         written += f"{statement.text};\n"
     return written

@@ -14,10 +14,15 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from random import Random
+from typing import Any
 
+from seine.algebra.plan import Plan
 from seine.errors import ScriptError, SeineError
 from seine.frontends.script.parser import parse_script
 from seine.frontends.script.script import Declarations
+from seine.frontends.sql.context import Table
+from seine.frontends.sql.parse_select import parse_select
+from seine.frontends.sql.view import View
 from seine.frontends.text.lexer import Token, TokenKind, tokenize
 from seine.frontends.text.source_text import ScriptText
 from tests.cases.case_file import Case
@@ -48,20 +53,47 @@ class KnownQuery:
     text: str
 
     @property
+    def is_select(self) -> bool:
+        """Whether it is in SQL."""
+        return not self.text.upper().startswith(("SEARCH", "XSCL"))
+
+    @property
     def is_document_query(self) -> bool:
         """Whether it is in XSCL."""
         return self.text.upper().startswith("XSCL")
 
     @property
     def declared(self) -> Declarations:
-        """The tables in its scope."""
+        """What is declared."""
         return _declared(self.declarations)
+
+    def tables(self) -> dict[str, Table]:
+        """The tables in its scope, of which views have not been read yet."""
+        views = {name: View(view) for name, view in self.declared.views.items()}
+        return {**self.declared.tables, **self.declared.published, **views}
+
+    def plan(self, text: str) -> Plan | str:
+        """The plan of a text over these tables, read alone, or the whole refusal."""
+        return outcome(lambda: parse_select(ScriptText(text, "q"), 0, len(text), self.tables()))
+
+
+def outcome(read: Callable[[], Any]) -> Any:
+    """What is read, or the whole refusal."""
+    try:
+        return read()
+    except SeineError as refused:
+        return f"{type(refused).__name__}: {refused} ({refused.hint}) at {refused.where}"
 
 
 def known_queries(seeds: range) -> list[KnownQuery]:
     """All of them, one of those that differ in digits; those of generators with these seeds."""
-    every = (*written_queries(), *random_queries(seeds))
+    every = (*_written(), *random_queries(seeds))
     return [*{(one.declarations, _DIGITS.sub("0", one.text)): one for one in every}.values()]
+
+
+@cache
+def _written() -> tuple[KnownQuery, ...]:
+    return tuple(written_queries())
 
 
 def written_queries() -> Iterator[KnownQuery]:

@@ -12,9 +12,7 @@ from collections.abc import Mapping
 from seine.frontends.text.names import fold
 
 _NAMES_BEHIND = r"(?:\s*\.\s*[A-Za-z_]\w*)+"  # points, which are no aliases
-_QUALIFIER = re.compile(
-    rf"'(?:[^']|'')*'|(?<!\w)([A-Za-z_]\w*){_NAMES_BEHIND}|{_NAMES_BEHIND}", re.ASCII
-)
+_QUALIFIER = re.compile(rf"'(?:[^']|'')*'|(?<!\w)([A-Za-z_]\w*){_NAMES_BEHIND}|{_NAMES_BEHIND}", re.ASCII)
 
 
 def rank_name(rank: int) -> str:

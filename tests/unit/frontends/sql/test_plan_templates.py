@@ -242,7 +242,10 @@ LEFT_ALONE = (
     ("SELECT a FROM s WHERE window(ts, 10, 5).start > {}", "a refusal of what is not grouped"),
     ("SELECT COUNT(*) - (SELECT COUNT(*) FROM t WHERE e > {}) FROM s", "a name of its own text"),
     ('SELECT X.e FROM s "X", t x WHERE X.a = {}', "aliases that differ in case"),
-    ('SELECT "0".a FROM (SELECT a, k AS "0" FROM s) p, LATERAL (SELECT * FROM t WHERE e > {}) "0"', "LATERAL"),
+    (
+        'SELECT "0".a FROM (SELECT a, k AS "0" FROM s) p, LATERAL (SELECT * FROM t WHERE e > {}) "0"',
+        "LATERAL",
+    ),
 )
 
 
