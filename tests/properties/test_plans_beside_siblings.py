@@ -1,7 +1,8 @@
 """A query means beside others of its text with other constants what it means alone.
 
-The law of what is put together from what was read before (docs/design/bulk.md): for every query that the tests
-know, the plan that is read after siblings equals the plan that is read alone, in every field; and so do refusals.
+The law of what is put together from what was read before (docs/design/bulk.md): for every query that the
+tests know, the plan that is read after siblings equals the plan that is read alone, in every field; and so do
+refusals.
 """
 
 from __future__ import annotations
@@ -55,8 +56,8 @@ def _siblings(rng: Random, text: str) -> list[str]:
 def _from_templates(templates: PlanTemplates, text: str) -> Plan | None:
     """The plan that is put together; None if the query is read as if it were alone."""
     source = ScriptText(text, "q")
-    tokens = outcome(lambda: tokenize(source)[:-1])
-    return None if isinstance(tokens, str) else templates.plan(source, tokens, 0, len(text))
+    tokens = outcome(tokenize, source)
+    return None if isinstance(tokens, str) else templates.plan(source, tokens[:-1], 0, len(text))
 
 
 @pytest.mark.parametrize("part", range(_PARTS))
@@ -76,7 +77,7 @@ def test_a_plan_read_after_siblings_is_the_plan_read_alone(part: int) -> None:
             assembled += plan is not None
             if plan is None:
                 source = ScriptText(text, "q")
-                plan = outcome(lambda: parse_select(source, 0, len(text), templates.tables))  # noqa: B023
+                plan = outcome(parse_select, source, 0, len(text), templates.tables)
             assert difference(plan, expected) is None, (query.origin, text, difference(plan, expected))
     assert assembled > 250
 
@@ -88,9 +89,9 @@ def test_documents_asked_for_after_siblings_are_those_asked_for_alone() -> None:
         streams = {**query.declared.published, **query.declared.streams}
         blocks, source = KnownBlocks(streams), ScriptText(text, "q")
         for sibling in _siblings(Random(text), text):
-            outcome(lambda: blocks.query(ScriptText(sibling, "q"), 0, len(sibling)))
-        beside = outcome(lambda: blocks.query(source, 0, len(text)))
-        alone = outcome(lambda: parse_xscl(source, 0, len(text), streams))
+            outcome(blocks.query, ScriptText(sibling, "q"), 0, len(sibling))
+        beside = outcome(blocks.query, source, 0, len(text))
+        alone = outcome(parse_xscl, source, 0, len(text), streams)
         assert difference(beside, alone) is None, (query.origin, text)
         joined += blocks._put_together(text) is not None
     assert joined > 20
@@ -112,7 +113,7 @@ def _with_siblings(rng: Random, script: str) -> str:
                 words = statement.text.removesuffix(statement.query)
                 name = f"sibling_{number}_{written.count(';')}"
                 more = f"{words.replace(statement.name, name, 1)}{sibling};\n"
-                if not isinstance(outcome(lambda: parse_script(written + more, file="", folder="/")), str):
+                if not isinstance(outcome(parse_script, written + more, file="", folder="/"), str):
                     written += more
         written += f"{statement.text};\n"
     return written

@@ -1,7 +1,7 @@
 """What caches remember is what would be worked out, whoever asked first (docs/design/bulk.md).
 
-Every `lru_cache` of the planner is asked by networks of queries that the tests know, each beside siblings with
-other constants. An answer that is given again is worked out again, above all where what is asked equals what
+Every `lru_cache` of the planner is asked by networks of queries that the tests know, each beside siblings
+with other constants. An answer that is given again is worked out again, above all where what is asked equals what
 was asked before and is not the same in every field: 1 and 1.0, or an atom that is not exact.
 """
 
@@ -59,7 +59,7 @@ class _CheckedCache:
 
 
 def _is_cache_of_planner(value: Any) -> bool:
-    if isinstance(value, type) or isinstance(value, _CheckedCache) or not hasattr(value, "cache_info"):
+    if isinstance(value, type | _CheckedCache) or not hasattr(value, "cache_info"):
         return False
     return str(value.__module__).startswith(tuple(f"seine.{part}." for part in _PARTS))
 

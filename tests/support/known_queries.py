@@ -11,7 +11,7 @@ import ast
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -74,13 +74,13 @@ class KnownQuery:
 
     def plan(self, text: str) -> Plan | str:
         """The plan of a text over these tables, read alone, or the whole refusal."""
-        return outcome(lambda: parse_select(ScriptText(text, "q"), 0, len(text), self.tables()))
+        return outcome(parse_select, ScriptText(text, "q"), 0, len(text), self.tables())
 
 
-def outcome(read: Callable[[], Any]) -> Any:
+def outcome(read: Callable[..., Any], *text: Any, **places: str) -> Any:
     """What is read, or the whole refusal."""
     try:
-        return read()
+        return read(*text, **places)
     except SeineError as refused:
         return f"{type(refused).__name__}: {refused} ({refused.hint}) at {refused.where}"
 
@@ -129,13 +129,17 @@ def random_queries(seeds: range) -> Iterator[KnownQuery]:
         makers: tuple[tuple[str, Callable[[], str]], ...] = (
             (plain, PartnerQueries(rng, tables).query),
             (ranged, time_ranges.RangeQueries(rng).query),
-            (_DOCUMENTS, lambda: f"XSCL $${QueryMaker(rng, ['s']).query()}$$"),
+            (_DOCUMENTS, partial(_document_query, rng)),
         )
         for _ in range(100):
             yield KnownQuery(f"ScopedQueries({seed})", scopes.DECLARATIONS, scopes.ScopedQueries(rng).query())
         for declarations, query in makers:
             for _ in range(8):
-                yield KnownQuery(f"{query.__qualname__}({seed})", declarations, query())
+                yield KnownQuery(f"seed {seed}", declarations, query())
+
+
+def _document_query(rng: Random) -> str:
+    return f"XSCL $${QueryMaker(rng, ['s']).query()}$$"
 
 
 @dataclass(frozen=True)

@@ -196,7 +196,9 @@ class PlanTemplates:
             plan = parse_select(ScriptText(text, ""), 0, len(text), self.tables, where, self._trees.tree)
             if len(scopes) < wheres:
                 raise _NoTemplate  # one is bound otherwise
-            slots = {place: self._slot(scopes[place.name], place) for place in _slots_of(plan)}
+            slots: dict[Expression, _WhereSlot] = {
+                place: self._slot(scopes[place.name], place) for place in _slots_of(plan)
+            }
         except (SeineError, _NoTemplate):
             return None
         return _PlanTemplate(plan, slots, frozenset(_above(plan)), sum(part.size for part in _written(plan)))
@@ -204,8 +206,8 @@ class PlanTemplates:
     def _slot(self, scope: FromBlock, place: Call) -> _WhereSlot:
         ranks = {item.alias: rank_name(rank) for rank, item in enumerate(scope.visible)}
         ranked = FromBlock(visible=[replace(item, alias=ranks[item.alias]) for item in scope.visible])
-        placed = [self._placed(block, place.args) for block in (scope, ranked)]
-        return _WhereSlot(int(place.name.removeprefix(_SLOT)), *placed, ranks)
+        number = int(place.name.removeprefix(_SLOT))
+        return _WhereSlot(number, self._placed(scope, place.args), self._placed(ranked, place.args), ranks)
 
     def _placed(self, scope: FromBlock, columns: tuple[Expression, ...]) -> _PlacedScope:
         key = tuple([item.key() for item in scope.visible])

@@ -224,7 +224,7 @@ SCOPES = (
     "SELECT a, b, e FROM s NATURAL FULL JOIN (SELECT a, e FROM t) t WHERE a < {}",
     "SELECT a, x.b FROM s x FULL JOIN t USING (a) FULL JOIN s y USING (a) WHERE a = {}",
     "SELECT s.a, q.e FROM s RIGHT JOIN (SELECT * FROM t WHERE e = {}) q ON s.a = q.a",
-    "SELECT p.a FROM (SELECT * FROM s WHERE b = {}) p FULL JOIN (SELECT * FROM t WHERE e = {}) q ON p.a = q.a",
+    "SELECT x.a FROM (SELECT * FROM s WHERE b = {}) x FULL JOIN (SELECT * FROM t WHERE e = {}) y USING (a)",
     "SELECT s.a, q.name FROM s LEFT JOIN (SELECT * FROM r WHERE a = {}) q ON s.a = q.a",
     "SELECT s.a FROM s LEFT SEMI JOIN (SELECT * FROM r WHERE a = {}) q ON s.a = q.a",
     "SELECT s.a FROM s LEFT ANTI JOIN (SELECT * FROM t WHERE e = {}) q ON s.a = q.a WHERE s.b > {}",
