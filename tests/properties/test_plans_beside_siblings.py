@@ -126,7 +126,7 @@ def _records(path: Path) -> Counter[str]:
 @seeds(6)
 def test_answers_beside_siblings_are_those_alone(seed: int, tmp_path: Path) -> None:
     rng = Random(seed)
-    told = 0
+    of_siblings = 0
     for path in rng.sample(_cases(), 2):
         folder = tmp_path / path.stem
         folder.mkdir()
@@ -134,7 +134,7 @@ def test_answers_beside_siblings_are_those_alone(seed: int, tmp_path: Path) -> N
         alone = _records(script)
         script.write_text(_with_siblings(rng, script.read_text(encoding="utf-8")), encoding="utf-8")
         together = _records(script)
-        own = Counter({text: count for text, count in together.items() if "'sibling_" not in text})
-        assert own == alone, (path, script.read_text(encoding="utf-8"))
-        told += len(together) - len(own)
-    assert told
+        untouched = Counter({text: count for text, count in together.items() if "'sibling_" not in text})
+        assert untouched == alone, (path, script.read_text(encoding="utf-8"))
+        of_siblings += len(together) - len(untouched)
+    assert of_siblings

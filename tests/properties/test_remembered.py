@@ -1,8 +1,8 @@
 """What caches remember is what would be worked out, whoever asked first (docs/design/bulk.md).
 
 Every `lru_cache` of the planner is asked by networks of queries that the tests know, each beside siblings
-with other constants. An answer that is given again is worked out again, above all where what is asked equals what
-was asked before and is not the same in every field: 1 and 1.0, or an atom that is not exact.
+with other constants. An answer that is given again is worked out again, above all where what is asked equals
+what was asked before and is not the same in every field: 1 and 1.0, or an atom that is not exact.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _is_cache_of_planner(value: Any) -> bool:
 
 
 @pytest.fixture
-def caches(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, _CheckedCache]]:
+def caches(monkeypatch: pytest.MonkeyPatch) -> dict[str, _CheckedCache]:
     """Checked caches in place of those of the planner, in all modules that use them."""
     for part in _PARTS:
         package = importlib.import_module(f"seine.{part}")
@@ -77,7 +77,7 @@ def caches(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, _CheckedCache]
             for key, value in [*vars(loaded).items()]:
                 if _is_cache_of_planner(value):
                     monkeypatch.setattr(loaded, key, checked.setdefault(id(value), _CheckedCache(value)))
-    yield {f"{one.__wrapped__.__module__}.{one.__wrapped__.__name__}": one for one in checked.values()}
+    return {f"{one.__wrapped__.__module__}.{one.__wrapped__.__name__}": one for one in checked.values()}
 
 
 def _queries(members: list[KnownQuery]) -> Iterator[Query]:
@@ -109,5 +109,5 @@ def test_what_is_remembered_is_what_is_worked_out(seed: int, caches: dict[str, _
             added += 1
     counts = sum((one.counts for one in caches.values()), Counter[str]())
     assert added > 150 and counts["again"] > 1500 and counts["others"], (added, counts)
-    asked = [name for name, one in caches.items() if one.counts["again"]]
-    assert len(asked) > 20, asked
+    repeated = [name for name, one in caches.items() if one.counts["again"]]
+    assert len(repeated) > 20, repeated

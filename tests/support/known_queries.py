@@ -1,8 +1,8 @@
 """All queries that the tests know: of cases, pages, scripts, the kit, generators, and of the tests' own text.
 
-Nothing is run for them: a text is cut into statements, so that what is refused is among them. A query is over
-what its text declares; if that is nothing, over what the rest of its file declares, or else over the tables of
-the tests of the front end.
+Nothing is run for them: a text is cut into statements, so that what is refused is among them. A query is
+over what its text declares; if that is nothing, over what the rest of its file declares, or else over the
+tables of the tests of the front end.
 """
 
 from __future__ import annotations

@@ -29,5 +29,5 @@ def difference(one: Any, other: Any, place: str = "") -> str | None:
         pairs = [(f"[{number}]", *both) for number, both in enumerate(zip(one, other, strict=True))]
     else:
         return None if repr(one) == repr(other) else f"{place}: {one!r} is not {other!r}"
-    found = (difference(left, right, place + name) for name, left, right in pairs)
-    return next(filter(None, found), None)
+    differences = (difference(left, right, place + name) for name, left, right in pairs)
+    return next(filter(None, differences), None)
