@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Hashable
+from dataclasses import dataclass, field, fields, replace
 
 from sqlglot import exp
 
@@ -56,6 +57,22 @@ class FromItem:
             for column in self.columns
             if column.name not in self.merged
         ]
+
+    def key(self) -> Hashable:
+        """All of it, whatever fields it has: items with equal keys resolve names alike."""
+        return tuple([_hashable(getattr(self, one.name)) for one in fields(self)])
+
+
+def _hashable(value: object) -> Hashable:
+    match value:
+        case dict():
+            return frozenset(value.items())
+        case set():
+            return frozenset(value)
+        case list():
+            return tuple(value)
+    assert isinstance(value, Hashable)
+    return value
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,8 @@ _IDEMPOTENT = ("and", "or")  # variadic and idempotent
 def simplify(expression: Expression) -> Expression:
     """An equivalent expression in simplified form.
 
+    A function of users is not called: another may have its name later, and what is simplified is remembered.
+
     >>> from seine.algebra.functions import literal, resolve_call
     >>> from seine.algebra.types import DOUBLE
     >>> two = resolve_call("add", [literal(1), literal(1)])
@@ -51,7 +53,7 @@ def _simplify_node(expression: Expression) -> Expression:
         return expression
     args = expression.args
     if args and all(isinstance(arg, Literal) for arg in args):
-        return fold(expression)
+        return expression if expression.name.startswith(PREFIX) else fold(expression)
     if expression.name == "div" and expression.type == DOUBLE and _is_power_of_two(args[1]):
         return Call("mul", (args[0], Literal(1.0 / args[1].value, DOUBLE)), DOUBLE)  # type: ignore[attr-defined]
     on_numbers = expression.name in _COMMUTATIVE_ON_NUMBERS and expression.type.is_numeric
