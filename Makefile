@@ -3,7 +3,7 @@
 # make test        every test        make lint    style and types
 # make bench       the benchmarks, or one of them, NAME=join; a part of it, ONLY=..., and what else benchmarks/README.md says
 # make chaos       a service among bad neighbours, for ten minutes; SEED=7 repeats what seed 7 did
-# make kills       from topics to topics and tables, killed a hundred times (make test: ten); a cluster; spark-submit
+# make kills       from topics to topics and tables, killed a hundred times (make test: ten); power cuts; a cluster; spark-submit
 # make properties  random scripts and streams with many seeds, SEEDS=40; make test has a few of each
 # make fuzz        ten minutes of scripts and requests that are nearly right; make test has few of them
 # make soak        hours of a service that everything happens to, MINUTES=120; its report is docs/soak.md
@@ -68,7 +68,7 @@ chaos: install
 	@$(WITH_JAVA) && export JAVA_HOME && $(CHAOS) $(BIN)/python -m pytest -q -s tests/chaos
 
 kills: install
-	@$(WITH_JAVA) && export JAVA_HOME && $(BIN)/python -m pytest -q -m slow tests/spark tests/console
+	@$(WITH_JAVA) && export JAVA_HOME && $(BIN)/python -m pytest -q -m slow tests/spark tests/console tests/properties
 
 properties: install
 	@SEINE_SEEDS=$(SEEDS) $(BIN)/python -m pytest -q tests/properties

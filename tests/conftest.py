@@ -21,8 +21,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure() -> None:
-    """Tests kill processes and no machine: what this one writes need not be on the disk when it says so."""
+    """Tests kill processes and no machine: what this one writes need not be on the disk when it says so.
+
+    Those that cut the power note what is synced: `tests/support/power_cuts.py`.
+    """
     os.fsync = lambda handle: None
+    os.syncfs = lambda handle: None  # type: ignore[attr-defined]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

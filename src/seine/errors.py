@@ -30,7 +30,7 @@ class SeineError(Exception):
     """A refusal: one primary line, an optional position and an optional hint.
 
     >>> error = SeineError("no stream 'bid'", where=Position("a.sql", 3, 9), hint="CREATE STREAM first")
-    >>> print(error.render())
+    >>> print(error)
     a.sql:3:9: no stream 'bid'
       hint: CREATE STREAM first
     """
@@ -43,7 +43,11 @@ class SeineError(Exception):
         self.hint = hint
         self.where = where
 
+    def __str__(self) -> str:
+        return self.render()
+
     def render(self) -> str:
+        """All of it, as a command shows it and as a program's own traceback does."""
         place = f"{self.where}: " if self.where else ""
         advice = f"\n  hint: {printable(self.hint)}" if self.hint else ""
         return f"{place}{printable(self.message)}{advice}"

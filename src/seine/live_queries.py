@@ -21,13 +21,13 @@ import pyarrow as pa
 from msgspec import Struct
 
 from seine.algebra.plan import Query
+from seine.disk_sync import write_whole
 from seine.errors import SeineError
 from seine.frontends.script.script import Declarations, Script
 from seine.network.network import Network
 from seine.network.plan.output_form import limit_of
 from seine.network.searches.schema_change import SchemaChange
 from seine.runtime.folder.deployment import Deployment
-from seine.runtime.folder.durable import write_whole
 from seine.runtime.folder.settings import read_record
 from seine.safety.read_statements import read_statements
 from seine.typed_json import write_json

@@ -11,10 +11,14 @@ import gc
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Lock
 
 _THRESHOLDS = (10_000_000, 100, 1_000)  # of the garbage collector, by generation
 _MOST_GROWTH = 1.25  # of memory, until what is set aside is looked through as well
 _TASKS_BETWEEN_LOOKS = 64  # at memory
+_lock = Lock()
+_within = 0  # threads that make much which stays
+_usual = gc.get_threshold()  # while nobody does
 _blocks_kept = 0  # of memory, when what is set aside was looked through last
 _tasks = 0  # since memory was looked at
 
@@ -33,14 +37,23 @@ def rare_collections(wanted: bool = True) -> Iterator[None]:
         return
     if _blocks_kept:
         set_aside()
-    usual = gc.get_threshold()
-    gc.set_threshold(*_THRESHOLDS)
+    _enter(+1)
     try:
         yield
     finally:
-        gc.set_threshold(*usual)
+        _enter(-1)
     gc.freeze()
     _blocks_kept = _blocks_kept or sys.getallocatedblocks()
+
+
+def _enter(step: int) -> None:
+    """One thread more, or less; the first and the last set the thresholds, in whatever order they leave."""
+    global _within, _usual
+    with _lock:
+        if _within == 0:
+            _usual = gc.get_threshold()
+        _within += step
+        gc.set_threshold(*(_THRESHOLDS if _within else _usual))
 
 
 def set_aside() -> None:

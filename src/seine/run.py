@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from seine.algebra.definitions import RelationDef, StreamDef
 from seine.algebra.plan import Query
 from seine.algebra.serialise import relation_to_json, stream_to_json
 from seine.errors import SeineError
@@ -33,16 +34,17 @@ from seine.rare_collections import rare_collections
 from seine.runtime.driver import Driver
 from seine.runtime.folder.changing_relations import ChangingRelations
 from seine.runtime.folder.deployment import Deployment
-from seine.runtime.folder.failures import Failure, RunFailures
+from seine.runtime.folder.failures import Failure, RunFailures, withhold_gone
 from seine.runtime.folder.kept_functions import KeptFunctions, keep_functions, registered_functions
 from seine.runtime.folder.mounted_path import refuse_remote
 from seine.runtime.folder.sampling import MOST_SAMPLED
 from seine.runtime.folder.settings import new_settings
 from seine.runtime.option_secrets import OptionSecrets
 from seine.runtime.output.log_files import segment_path
-from seine.runtime.output.outlets import Folder
+from seine.runtime.output.outlets import Deliver, Folder
 from seine.runtime.output.overwriting import refuse_overwriting
 from seine.runtime.output.query_figures import QueryFigures
+from seine.runtime.output.record_reader import Record, RecordReader
 from seine.runtime.output.run_statistics import RunStatistics
 from seine.runtime.output.sink import Sink
 from seine.runtime.source_samples import source_estimates
@@ -70,6 +72,7 @@ class Options:
     buckets: int = 2
     memory: int | None = None  # tuples that all joins within a memory may hold together
     budget: WorkBudget | None = None  # what a node may spend in a task; None: the usual
+    worker_memory: int = 0  # bytes that a worker process may have to itself; 0: as many as there are
     lead: Lead = NO_LEAD
     depth: int = 0  # 0: as deep as the script needs
     sharing: Strategy = CONFIGURATIONS["all"]
@@ -77,7 +80,7 @@ class Options:
     sample: int = MOST_SAMPLED  # rows of each source that a plan is chosen by; 0: none
     estimates: Estimates | None = None  # instead of samples, if anybody has looked at the streams
     keep: RetentionLimit | None = None  # of the files of results and dead letters
-    deliver: Callable[[dict[str, Any]], None] | None = None  # gets each record, instead of `out`
+    deliver: Callable[[Record], None] | None = None  # gets each record, instead of `out`
     to_sinks: bool = True  # whether sinks deliver; what only tries a script out leaves targets alone
     notice: Callable[[str], None] = field(default=lambda text: None)  # hears of truncated input
     progress: Callable[[Sink], None] = field(default=lambda sink: None)
@@ -117,11 +120,15 @@ class Run:
         self.deployment = Deployment(os.path.abspath(folder))
         if resumed is None:
             self._create(network, declarations, options)
+        else:
+            keep_functions(self.deployment.folder)  # those of the program itself, as they are now
         self._live = LiveQueries(self.deployment, declarations, network)
         declarations = self._live.declared
+        self.records = RecordReader(lambda name: self.queries.get(name), self._table)
         self.deployment.allow(options.budget)
+        self.deployment.hold_workers(options.worker_memory)
         self.failures = RunFailures(self.deployment.failures)
-        self.deployment.remove_cache()  # of a process that was killed
+        self.deployment.recover()
         streams = list(declarations.streams.values())
         self._followed = relations = self._relations(declarations, options)
 
@@ -146,7 +153,7 @@ class Run:
             )
 
         limits = {query.name: limit_of(query) for query in declarations.queries.values()}
-        outputs = options.out or options.deliver, options.dead_letter
+        outputs = options.out or self._delivered(options.deliver), options.dead_letter
         log = self.deployment.result_log if to_sinks else None
         self.sink = Sink(self.deployment, *outputs, limits, log=log, keep=options.keep)
         self._look_at_network()
@@ -161,6 +168,7 @@ class Run:
             lambda _: self._figures.holdings,
             self._committed,
             self._quarantine,
+            withhold_gone=self._withhold_gone,
         )
         self._withhold(self.failures.queries)  # the last process may have ended before it did
         self._sinks = self._open_sinks(declarations, secrets) if to_sinks else None
@@ -185,6 +193,10 @@ class Run:
         """The queries, by lower-case name."""
         return self._live.declared.queries
 
+    def _table(self, name: str) -> StreamDef | RelationDef | None:
+        declared = self._live.declared
+        return declared.streams.get(name) or declared.relations.get(name)
+
     def change(self, text: str, folder: str) -> QueryChange:
         """Register and drop queries by a script, as of the next entry; refused whole, it leaves no trace."""
         if not self.network.live:
@@ -200,6 +212,7 @@ class Run:
         """Queries come and go with an entry."""
         gone = [query.name for query in script.dropped.values()]
         self.sink.roster.announce(entry, gone, limits_of(script))
+        self.driver.leave_out(gone)
 
     def _look_at_network(self) -> None:
         """Note what follows from which nodes there are."""
@@ -235,6 +248,10 @@ class Run:
         lasting, notice = self._options.checkpoint is not None, self._options.notice
         return RunSinks(self.deployment, *read, secrets, notice, lasting=lasting, keep=self._options.keep)
 
+    def _delivered(self, deliver: Callable[[Record], None] | None) -> Deliver | None:
+        """What gives each record to a function."""
+        return None if deliver is None else lambda line: deliver(self.records.read(line))
+
     def _quarantine(self, failures: Mapping[str, Failure]) -> None:
         """Let queries fail: no entry from now on counts for them, nor those that wait."""
         self.failures.add(failures)
@@ -245,6 +262,12 @@ class Run:
         for number in self.deployment.journal.numbers():
             failed = [name for name, failure in failures.items() if number >= failure.entry]
             self.deployment.journal.withhold(number, failed)
+
+    def _withhold_gone(self, first: int, ceased: bool) -> None:
+        """Entries that were written go on without queries that were dropped since."""
+        if self.network.live:
+            standing = dict.fromkeys((query.name for query in self.queries.values()), 0)
+            withhold_gone(self.deployment, first, self.network.version, standing)
 
     def _committed(self, sink: Sink) -> None:
         if self._options.dead_letter is None and not self._refused_before and sink.totals.dead_letters:

@@ -6,7 +6,7 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -56,7 +56,8 @@ def collect(script: Script, options: Options) -> LocalResult:
         here = replace(options, out=out, dead_letter=dead, checkpoint=os.path.join(work, "state"))
         with carried_here(script, here) as run:
             stats = run.statistics(time.monotonic() - started).document()
-        return LocalResult(_lines(out), _lines(dead), stats)
+            records = _lines(out, run.records.read)
+        return LocalResult(records, _lines(dead, json.loads), stats)
 
 
 @contextmanager
@@ -72,6 +73,6 @@ def carried_here(script: Script, options: Options) -> Iterator[Run]:
         run.close()
 
 
-def _lines(path: str) -> list[dict[str, Any]]:
+def _lines(path: str, read: Callable[[str], dict[str, Any]]) -> list[dict[str, Any]]:
     with open(path, encoding="utf-8") as file:
-        return [json.loads(line) for line in file]
+        return [read(line) for line in file]

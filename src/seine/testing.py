@@ -16,18 +16,21 @@ import os
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from msgspec.json import Encoder
 
 from seine.algebra.definitions import RelationDef, Source, StreamDef
-from seine.errors import SeineError
+from seine.errors import RunError, SeineError
 from seine.frontends.script.parser import parse_script
 from seine.frontends.script.script import Script
 from seine.run import Options
 from seine.run_local import collect
 from seine.scratch_folder import scratch_folder
+from seine.user_code.process import functions_in_this_process
 
 Row = Mapping[str, Any]
 _Table = TypeVar("_Table", StreamDef, RelationDef)
@@ -36,7 +39,10 @@ _ENCODER = Encoder(decimal_format="number")
 
 @dataclass(frozen=True)
 class Result:
-    """What the queries of a script said: all their records in order, dead letters, and statistics."""
+    """What the queries of a script said: all their records in order, dead letters, and statistics.
+
+    Values of DECIMAL columns are `Decimal`; all others are as in the JSON Lines of `seine run`.
+    """
 
     records: list[dict[str, Any]]
     dead_letters: list[dict[str, Any]]
@@ -50,9 +56,29 @@ class Result:
     def rows(self, query: str) -> list[dict[str, Any]]:
         """The rows of one query at the end: those that were reported, less those that were taken back."""
         counts: Counter[str] = Counter()
+        rows: dict[str, dict[str, Any]] = {}
         for record in self.of(query):
-            counts[json.dumps(record["row"], sort_keys=True)] += 1 if record["op"] == "+" else -1
-        return [json.loads(text) for text, count in counts.items() for _ in range(count)]
+            text = json.dumps(record["row"], sort_keys=True, default=repr)
+            rows[text] = record["row"]
+            counts[text] += 1 if record["op"] == "+" else -1
+        return [deepcopy(rows[text]) for text, count in counts.items() for _ in range(count)]
+
+    @property
+    def failures(self) -> dict[str, str]:
+        """Why queries failed, by name."""
+        queries: dict[str, dict[str, Any]] = self.stats["queries"]
+        return {name: query["failed"] for name, query in queries.items() if "failed" in query}
+
+    def _refuse_silence(self) -> None:
+        """Refuse a result that lacks rows for another reason than the script's meaning."""
+        complaints = [f"query {name} failed: {reason}" for name, reason in self.failures.items()]
+        letters = [letter["reason"] for letter in self.dead_letters]
+        if letters:
+            count = len(letters)
+            complaints.append(f"{count} of the rows became dead letters, the first because: {letters[0]}")
+        if complaints:
+            hint = "with run_script(..., strict=False) these are in .failures and .dead_letters"
+            raise RunError("; ".join(complaints), hint=hint)
 
     def _refuse_unknown(self, query: str) -> None:
         known = self.stats["queries"]
@@ -61,14 +87,24 @@ class Result:
 
 
 def run_script(
-    script: str, *, folder: str | None = None, batch_rows: int | None = None, **inputs: Iterable[Row]
+    script: str,
+    *,
+    folder: str | None = None,
+    batch_rows: int | None = None,
+    strict: bool = True,
+    functions_here: bool = False,
+    **inputs: Iterable[Row],
 ) -> Result:
     """Run the text of a script to the end of its input.
 
     Each of `inputs` is the rows of the stream or relation of that name, instead of what it is declared to be
     FROM: dictionaries, as the objects of JSON Lines, `@op` and `@punctuate` among them; dates, timestamps and
     decimals may be Python's. What is not given is read as declared, relative to `folder`. `batch_rows`
-    cuts the input into micro-batches: no answer depends on it.
+    cuts the input into micro-batches: no answer depends on it. Functions of your own run in a process of
+    their own, as everywhere; with `functions_here` in this one, where a debugger stops in them.
+
+    A query that fails, and rows that become dead letters, raise an error unless `strict` is False: a test
+    that expects nothing cannot pass because of them.
 
     >>> result = run_script('''
     ...     CREATE STREAM bid (item BIGINT, price DOUBLE, ts BIGINT) TIMESTAMP BY ts FROM 'bid.jsonl';
@@ -80,8 +116,12 @@ def run_script(
     with tempfile.TemporaryDirectory(dir=scratch_folder()) as work:
         parsed = parse_script(script, file="script", folder=os.path.abspath(folder or os.curdir))
         _feed(parsed, inputs, work)
-        done = collect(parsed, Options(batch_rows=batch_rows))
-    return Result(done.records, done.dead, done.stats)
+        with functions_in_this_process() if functions_here else nullcontext():
+            done = collect(parsed, Options(batch_rows=batch_rows))
+    result = Result(done.records, done.dead, done.stats)
+    if strict:
+        result._refuse_silence()
+    return result
 
 
 def _feed(script: Script, inputs: Mapping[str, Iterable[Row]], work: str) -> None:

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.architecture.source_tree import FILES, SOURCE, imports_of, module_of, package_of, seine_imports
+from tests.architecture.source_tree import (
+    FILES,
+    SOURCE,
+    imports_of,
+    module_of,
+    package_of,
+    seine_imports,
+    tree_of,
+)
 
 # package -> the packages it may import
 LAYERS: dict[str, tuple[str, ...]] = {
@@ -14,18 +24,31 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "disk_sync": (),
     "rare_collections": (),
     "scratch_folder": (),
+    "shortages": (),
     "typed_json": (),
     "postgres_timeouts": (),
     "algebra": ("errors",),
     "rows": ("algebra",),
     "documents": ("algebra", "rows"),
-    "evaluate": ("algebra", "rows", "documents"),
+    "user_code": ("algebra", "errors", "rows"),
+    "evaluate": ("algebra", "rows", "documents", "user_code"),
     "graph": ("algebra",),
     "frontends": ("algebra", "errors"),
     "shedding": ("algebra",),
     "keyword_networks": ("algebra", "errors", "rows"),
     "document_templates": ("algebra",),
-    "operators": ("disk_sync", "algebra", "errors", "rows", "evaluate", "documents", "graph", "shedding"),
+    "operators": (
+        "disk_sync",
+        "typed_json",
+        "algebra",
+        "errors",
+        "rows",
+        "user_code",
+        "evaluate",
+        "documents",
+        "graph",
+        "shedding",
+    ),
     "optimizer": ("algebra", "evaluate"),
     "safety": ("algebra", "errors", "frontends", "optimizer"),
     "network": (
@@ -41,13 +64,14 @@ LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "catalog": ("algebra", "errors", "optimizer", "typed_json", "postgres_timeouts"),
     "intake": ("disk_sync", "algebra", "errors", "rows", "documents", "typed_json", "postgres_timeouts"),
-    "topics": ("algebra", "errors", "intake"),
+    "topics": ("typed_json", "algebra", "errors", "intake"),
     "runtime": (
         "rare_collections",
         "disk_sync",
         "algebra",
         "errors",
         "rows",
+        "user_code",
         "evaluate",
         "graph",
         "operators",
@@ -80,6 +104,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "intake",
     ),
     "live_queries": (
+        "disk_sync",
         "algebra",
         "errors",
         "frontends",
@@ -104,8 +129,9 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "sinks",
     ),
     "run_local": ("scratch_folder", "errors", "operators", "frontends", "network", "runtime", "run"),
-    "testing": ("scratch_folder", "algebra", "errors", "frontends", "run", "run_local"),
+    "testing": ("scratch_folder", "algebra", "errors", "user_code", "frontends", "run", "run_local"),
     "service": (
+        "shortages",
         "disk_sync",
         "typed_json",
         "rare_collections",
@@ -129,10 +155,14 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "run_local",
     ),
     "spark": (
+        "disk_sync",
         "live_queries",
         "scratch_folder",
+        "typed_json",
         "algebra",
         "errors",
+        "user_code",
+        "operators",
         "frontends",
         "safety",
         "network",
@@ -183,7 +213,7 @@ FACADES = {"cli", "benchmarks", "__main__", "__init__"}
 
 # outside library -> the only packages that may know it
 OUTSIDE: dict[str, set[str]] = {
-    "pyspark": {"spark", "benchmarks"},  # a benchmark also runs what Spark does by itself
+    "pyspark": {"spark", "benchmarks", "user_code"},  # a benchmark also runs Spark by itself; its cloudpickle
     "sqlglot": {"frontends"},
     "sqlalchemy": {"catalog", "intake"},  # relations may be tables
     "duckdb": {"benchmarks"},
@@ -265,3 +295,23 @@ def test_outside_libraries_stay_in_their_packages(library: str) -> None:
     }
 
     assert users <= OUTSIDE[library]
+
+
+def test_msgspec_learns_types_in_one_place() -> None:
+    """Elsewhere two threads could teach it the same type at once, which ends the process."""
+    teachers = {module_of(path) for path in FILES if [*_learned_types(path)]}
+    assert teachers == {"typed_json"}
+
+
+def _learned_types(path: Path) -> Iterator[ast.expr]:
+    """The decoders, conversions and typed decodings of msgspec in a file."""
+    if not any(name.partition(".")[0] == "msgspec" for name in imports_of(path)):
+        return
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Call):
+            name = ast.unparse(node.func)
+            if name.startswith("msgspec."):
+                name = name.rpartition(".")[2]
+            typed = name.endswith("decode") and any(one.arg == "type" for one in node.keywords)
+            if typed or name in ("Decoder", "convert"):
+                yield node

@@ -15,6 +15,7 @@ FILES = sorted(UNIT.rglob("test_*.py"))
 OF_A_PACKAGE = {
     "test_hostile.py": "input made to do harm, from the script to the output",
     "test_run_quarantine.py": "a run with a query that fails",
+    "test_failing_functions.py": "a run with users' functions that hang, die or take too much",
     "test_packaging.py": "metadata, lock file and checks of the project",
     "frontends/script/test_conformance_scripts.py": "the scripts of the conformance kit",
     "frontends/sql/test_meaning.py": "plans of SELECT texts, executed",

@@ -10,6 +10,7 @@ from tests.architecture.reachable import BENCH, COMMAND, definitions, reachable
 
 # what a program may call: `seine.Engine`, `seine.Aggregate`, what their runs give them, `seine.testing`
 INTERFACE = (
+    "user_code.child:main",  # in another process
     "__init__:__getattr__",
     "spark.engine:Engine",
     "spark.engine:Engine.explain",

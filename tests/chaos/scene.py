@@ -16,7 +16,8 @@ from tests.support.service_process import ALIVE_SECONDS, ServiceProcess
 
 _CLOCK = Path(__file__).parent / "jumping_clock"
 _PIPELINE = ["--master", "local[2]", "--buckets", "2", "--depth", "2", "--batch-rows", "2000"]
-_BUDGET = ["--budget-candidates", "3000000"]
+_BUDGET = ["--budget-candidates", "3000000", "--worker-memory", "1500MB"]
+_FUNCTIONS = ["--udf", str(Path(__file__).parent / "harmful_functions.py")]
 
 
 class Nuisance(Protocol):
@@ -42,6 +43,7 @@ class Scene:
             folder,
             *_PIPELINE,
             *_BUDGET,
+            *_FUNCTIONS,
             PYTHONPATH=os.pathsep.join([str(_CLOCK), python_path()]),
             SEINE_CHAOS_CLOCK=str(self.clock),
         )

@@ -19,6 +19,7 @@ from tests.chaos.bad_queries import ComingAndGoing, GreedyFlood, GreedyQuery
 from tests.chaos.bad_sources import bad_sources
 from tests.chaos.chaos_report import Strike, longest_wait, report
 from tests.chaos.full_disk import FullDisk
+from tests.chaos.harmful_queries import harmful_queries
 from tests.chaos.idle_hours import IdleHours
 from tests.chaos.killings import DriverKill, OrderlyStop, PartKill, Pause
 from tests.chaos.rotations import Rotation
@@ -85,4 +86,13 @@ def _everyone() -> list[Nuisance]:
     rotations = [Rotation(copy) for copy in (False, True)]
     queries = [GreedyQuery(), GreedyFlood(), ComingAndGoing()]
     others = [OrderlyStop(), Pause(), FullDisk(), IdleHours()]
-    return [*parts, *drivers, *rotations, *queries, *others, *bad_sources(), *rude_clients()]
+    return [
+        *parts,
+        *drivers,
+        *rotations,
+        *queries,
+        *harmful_queries(),
+        *others,
+        *bad_sources(),
+        *rude_clients(),
+    ]

@@ -19,6 +19,8 @@ COMPARISONS = (
         "contains(., '1')",
         "contains(@id, 'x')",
         ".//p[contains(., '')]",
+        "contains(.//q, 'x')",
+        "starts-with(.//p/@id, 'x')",
     ),
     *("starts-with(., 'x')", "starts-with(., ' ')", ".//q[starts-with(., 'x')][contains(., 'x')]"),
 )

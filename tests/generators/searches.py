@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from random import Random
 from typing import Any
+from unicodedata import normalize
 
 from tests.generators.lines import moment
 from tests.generators.scenario import Scenario
@@ -143,7 +144,12 @@ def _term(rng: Random, columns: list[str]) -> str:
 
 
 def _spelled(rng: Random, word: str) -> str:
-    return rng.choice([str.upper, str.lower, str])(word)
+    return rng.choice([str.upper, str.lower, _decomposed])(word)
+
+
+def _decomposed(word: str) -> str:
+    """Accents as characters of their own."""
+    return normalize("NFD", word)
 
 
 def _lines(rng: Random, table: SearchedTable, count: int) -> list[str]:

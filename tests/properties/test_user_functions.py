@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -17,6 +18,7 @@ import seine
 from seine.algebra import user_functions
 from seine.network.plan.strategy import CONFIGURATIONS
 from seine.run_local import run_local
+from seine.testing import run_script
 from tests.support.seeds import seeds
 
 
@@ -66,6 +68,15 @@ def test_answers_are_those_of_python(seed: int, tmp_path: Path) -> None:
         size = rng.choice([1, 3, 7, None])
         result = run_local(str(tmp_path / "script.sql"), batch_rows=size, sharing=CONFIGURATIONS[sharing])
         assert _net(result.records) == expected, (sharing, size)
+
+
+def test_a_function_that_takes_the_place_of_another_is_asked() -> None:
+    script = """CREATE STREAM s (a BIGINT, ts BIGINT) TIMESTAMP BY ts FROM 's';
+      CREATE QUERY q AS SELECT a, spread_of(3, 1) AS n FROM s WHERE a > spread_of(3, 1);"""
+    rows = [{"a": 3, "ts": 1}, {"a": 5, "ts": 2}]
+    assert [row["a"] for row in run_script(script, s=rows).rows("q")] == [3, 5]
+    user_functions.register(replace(spread_of, call=pc.add))
+    assert run_script(script, s=rows).rows("q") == [{"a": 5, "n": 4}]
 
 
 def _maybe(rng: Random, value: Any) -> Any:

@@ -7,6 +7,7 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from decimal import Decimal
 from typing import Any
 
 from tests.reference.tree_form import is_tree, renumbered
@@ -23,7 +24,7 @@ def canonical(value: Any, blur: bool = False) -> str:
     """
     if isinstance(value, bool) or value is None:
         return json.dumps(value)
-    if isinstance(value, int | float):
+    if isinstance(value, int | float | Decimal):
         return "#" if blur else _number(value)
     if isinstance(value, str):
         return _moment(value) if _MOMENT.fullmatch(value) else json.dumps(value)
@@ -35,7 +36,7 @@ def canonical(value: Any, blur: bool = False) -> str:
     return "[" + ",".join(canonical(item, blur) for item in value) + "]"
 
 
-def _number(value: float) -> str:
+def _number(value: float | Decimal) -> str:
     if isinstance(value, int):
         return f"#{value}"
     rounded = float(f"{value:.9g}")
@@ -50,6 +51,7 @@ def _moment(text: str) -> str:
 def close(left: Any, right: Any) -> bool:
     """Equal, floating numbers within the tolerance; an absent key equals NULL."""
     if _is_number(left) and _is_number(right):
+        left, right = _plain(left), _plain(right)
         if left == right or (isinstance(left, int) and isinstance(right, int)):
             return left == right
         return abs(left - right) <= max(RELATIVE * max(abs(left), abs(right)), ABSOLUTE)
@@ -61,7 +63,11 @@ def close(left: Any, right: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+
+
+def _plain(value: float | Decimal) -> float:
+    return float(value) if isinstance(value, Decimal) else value
 
 
 def difference(expected: Iterable[Any], got: Iterable[Any]) -> tuple[list[Any], list[Any]]:

@@ -115,6 +115,8 @@ def _integer(value: Any, type_: str) -> int | None:
 
 
 def _double(value: Any, _: str) -> float | None:
+    if type(value) is str and value in ("NaN", "Infinity", "-Infinity"):
+        return float(value)
     return float(value) if type(value) is int or isinstance(value, _Fraction) else None
 
 

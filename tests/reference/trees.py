@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import itertools
 import re
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from tests.reference.lives import Life, Lives
 from tests.reference.script import Edge, Script, fold
+from tests.reference.words import words_of
 
 Meaning = frozenset[tuple[Any, ...]]
 Term = tuple[Meaning, str]
@@ -27,7 +29,9 @@ _SEARCH = re.compile(
     r"SEARCH\s+'((?:[^']|'')*)'(?:\s*OVER\s*\(([^)]*)\))?(?:\s*MAX\s+(\d+)\s+TUPLES)?\s*(TOP\b.*)?$",
     re.I | re.S,
 )
-_ALTERNATIVE = r'(?:(?:[^\W\d]\w*|"[^"]+"):(?=[\w"]))?(?:"[^"]*"|[^\W_]+\*?)'
+_MARKS = "".join(chr(point) for point in range(0x10000) if unicodedata.category(chr(point))[0] == "M")
+_WORD = rf'(?:"[^"]*"|[^\W_](?:[^\W_]|[{_MARKS}])*\*?)'
+_ALTERNATIVE = rf'(?:(?:[^\W\d]\w*|"[^"]+"):(?=[\w"]))?{_WORD}'
 _TERM = re.compile(rf"{_ALTERNATIVE}(?:\s*\|\s*{_ALTERNATIVE})*")
 
 
@@ -100,16 +104,11 @@ class Trees:
         columns = self.script.tables[node.table].columns
         texts = {name: node.life.row[name] for name, type_ in columns.items() if type_ in ("STRING", "TEXT")}
         return any(
-            _holds(tokens(text), words, prefix)
+            _holds(words_of(text), words, prefix)
             for column, words, prefix in meaning
             for name, text in texts.items()
             if text is not None and column in (None, name)
         )
-
-
-def tokens(text: str) -> list[str]:
-    """Maximal runs of letters and digits, lower-cased one by one."""
-    return ["".join(run).lower() for inside, run in itertools.groupby(text, str.isalnum) if inside]
 
 
 def _holds(text_tokens: list[str], words: tuple[str, ...], prefix: bool) -> bool:
@@ -130,9 +129,9 @@ def _meaning(term: str) -> Meaning:
     """The alternatives of a term: column, words, whether the word is a beginning."""
     alternatives = set()
     for text in re.findall(_ALTERNATIVE, term):
-        match = re.fullmatch(r'(?:([^\W\d]\w*|"[^"]+"):)?("[^"]*"|[^\W_]+\*?)', text)
+        match = re.fullmatch(rf'(?:([^\W\d]\w*|"[^"]+"):)?({_WORD})', text)
         column = match.group(1) and fold(match.group(1))
-        alternatives.add((column, tuple(tokens(match.group(2))), match.group(2).endswith("*")))
+        alternatives.add((column, tuple(words_of(match.group(2))), match.group(2).endswith("*")))
     return frozenset(alternatives)
 
 

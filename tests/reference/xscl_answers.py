@@ -17,6 +17,7 @@ from typing import Any
 from lxml import etree
 
 FOREVER = float("inf")
+_FUNCTION_OF_PATH = re.compile(r"(contains|starts-with)\(((?:\.(?=/)|[^.,])[^,]*),\s*('[^']*')\)")
 _TOKEN = re.compile(
     r"\s*(->|//|[/@*\[\]{},.=()<>!]|'[^']*'|\"[^\"]*\"|\d+(?:\.\d+)?|[^\W\d][\w-]*?(?=->)|[^\W\d][\w:-]*'*)"
 )
@@ -327,7 +328,7 @@ class _Evaluation:
         options: list[list[dict[str, Any]]] = []
         for predicate in predicates:
             if isinstance(predicate, str):
-                if not node.xpath(f"self::node()[{predicate}]"):
+                if not node.xpath(f"self::node()[{_of_any_node(predicate)}]"):
                     return
             else:
                 options.append([bindings for _, bindings in self._steps(node, predicate)])
@@ -374,3 +375,8 @@ def _text(node: Any) -> str:
     holder = etree.Element("attribute", name=_plain(node.attrname))
     holder.text = str(node)
     return etree.tostring(holder, encoding="unicode")
+
+
+def _of_any_node(predicate: str) -> str:
+    """A predicate whose functions of a path ask all of its nodes: XPath 1.0 asks the first alone."""
+    return _FUNCTION_OF_PATH.sub(r"\2[\1(., \3)]", predicate)

@@ -48,7 +48,7 @@ class HttpRig:
     def ask(
         self, method: str, path: str, body: str | None = None, **headers: str
     ) -> tuple[int, Any, http.client.HTTPMessage]:
-        connection = http.client.HTTPConnection(self.server.url.removeprefix("http://"), timeout=10)
+        connection = http.client.HTTPConnection(self.server.url.removeprefix("http://"), timeout=60)
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         connection.request(method, path, body, sent)
         answer = connection.getresponse()

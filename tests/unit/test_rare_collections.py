@@ -52,6 +52,17 @@ def test_tasks_set_aside_and_look_at_memory_now_and_then(monkeypatch: pytest.Mon
     assert Ring.freed == 1
 
 
+def test_thresholds_are_as_before_when_threads_leave_in_another_order() -> None:
+    before = gc.get_threshold()
+    first, second = rare_collections.rare_collections(), rare_collections.rare_collections()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert gc.get_threshold() != before
+    second.__exit__(None, None, None)
+    assert gc.get_threshold() == before
+
+
 def test_thresholds_are_as_before_afterwards() -> None:
     before = gc.get_threshold()
     with rare_collections.rare_collections():

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -81,3 +83,47 @@ def test_what_tasks_exchange_reads_back() -> None:
     assert back == head and isinstance(back.segments["ab"][0], PartKey)
     with pytest.raises(TypeError):
         StateHead({4: {"count": np.int64(1)}}).packed()
+
+
+# Types in types that no decoder has seen yet, and threads that all meet them at once, switched all the time.
+_HAMMER = """
+import sys, threading
+from msgspec import defstruct
+from seine.typed_json import json_decoder, msgpack_decoder, read_json, typed_value
+
+def nested(depth):
+    kind, text, plain, packed = defstruct("Leaf", [("x", int)]), b'{"x":1}', {"x": 1}, b"\\x81\\xa1x\\x01"
+    for _ in range(depth):
+        kind = defstruct("Node", [("x", int), ("inner", kind)])
+        text, plain = b'{"x":1,"inner":%s}' % text, {"x": 1, "inner": plain}
+        packed = b"\\x82\\xa1x\\x01\\xa5inner" + packed
+    return kind, [
+        lambda: read_json(text, kind),
+        lambda: typed_value(plain, kind),
+        lambda: msgpack_decoder(kind).decode(packed),
+        lambda: json_decoder(list[kind]).decode(b"[%s]" % text)[0],
+    ]
+
+types = [nested(6) for _ in range(40)]
+read = []
+sys.setswitchinterval(1e-6)
+together = threading.Barrier(4)
+
+def work(number):
+    together.wait()
+    for kind, readers in types:
+        read.append(isinstance(readers[number](), kind))
+
+threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+assert read == [True] * 160
+"""
+
+
+@pytest.mark.parametrize("_process", range(6))
+def test_threads_may_meet_a_type_for_the_first_time_together(_process: int) -> None:
+    done = subprocess.run([sys.executable, "-c", _HAMMER], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -7,10 +7,11 @@ their input by position; a join's input is the left row followed by the right ro
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from functools import cached_property
+from operator import is_
 
 from seine.algebra import aggregates
 from seine.algebra.definitions import RelationDef, StreamDef
@@ -399,6 +400,22 @@ def walk(plan: Plan) -> Iterator[Plan]:
         plan = stack.pop()
         yield plan
         stack += reversed(plan.inputs)
+
+
+def with_changed_inputs(plan: Plan, change: Callable[[Plan], Plan]) -> Plan:
+    """The operator with every plan in its fields changed; itself if none is another one then."""
+    changed: dict[str, Plan | tuple[Plan, ...]] = {}
+    for field in fields(plan):  # type: ignore[arg-type]
+        value = getattr(plan, field.name)
+        if isinstance(value, Plan):
+            below = change(value)
+            if below is not value:
+                changed[field.name] = below
+        elif isinstance(value, tuple) and value and isinstance(value[0], Plan):
+            branches = tuple(map(change, value))
+            if not all(map(is_, branches, value)):
+                changed[field.name] = branches
+    return replace(plan, **changed) if changed else plan  # type: ignore[type-var]
 
 
 def tables_of(query: Query) -> frozenset[str]:

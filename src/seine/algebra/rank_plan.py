@@ -8,11 +8,11 @@ SELECT * FROM bid ORDER BY price DESC LIMIT 10
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from seine.algebra.expressions import Call, Column, Expression, Literal, conjuncts, shift_columns, substitute
-from seine.algebra.plan import Join, Lookup, Plan, Project, Scan, Select, UnionAll, walk
+from seine.algebra.plan import Join, Lookup, Plan, Project, Scan, Select, UnionAll, walk, with_changed_inputs
 from seine.algebra.types import INT, Field
 
 ROW_NUMBER, RANK, DENSE_RANK = "row_number", "rank", "dense_rank"
@@ -117,26 +117,11 @@ def _bound(plan: Plan, parts: list[Expression]) -> Plan:
             bounds = [upper_bound(part, len(input.schema)) for part in parts] if name is not None else []
             least = min([bound for bound in (most, *bounds) if bound is not None], default=None)
             return replace(plan, input=bound_ranks(input), most=None if least is None else max(least, 1))
-    return _with_bounded_inputs(plan)
+    return with_changed_inputs(plan, bound_ranks)
 
 
 def _with_input(plan: Select | Project, below: Plan) -> Plan:
     return plan if below is plan.input else replace(plan, input=below)
-
-
-def _with_bounded_inputs(plan: Plan) -> Plan:
-    """Any other operator with what is beneath it bounded by itself."""
-    changed: dict[str, Plan | tuple[Plan, ...]] = {}
-    for field in fields(plan):  # type: ignore[arg-type]
-        value = getattr(plan, field.name)
-        if isinstance(value, Plan):
-            changed[field.name] = bound_ranks(value)
-        elif isinstance(value, tuple) and value and all(isinstance(one, Plan) for one in value):
-            below = tuple(map(bound_ranks, value))
-            is_same = all(new is old for new, old in zip(below, value, strict=True))
-            changed[field.name] = value if is_same else below
-    is_same = all(getattr(plan, name) is value for name, value in changed.items())
-    return plan if is_same else replace(plan, **changed)  # type: ignore[type-var]
 
 
 def upper_bound(condition: Expression, column: int) -> int | None:

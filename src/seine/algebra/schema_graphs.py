@@ -12,7 +12,7 @@ from functools import cached_property
 
 from seine.algebra.definitions import JoinEdge, RelationDef, StreamDef
 from seine.algebra.search_plan import SchemaGraph, Search
-from seine.algebra.types import STRING
+from seine.algebra.types import STRING, Field
 
 Table = StreamDef | RelationDef
 
@@ -64,3 +64,10 @@ class SchemaGraphs:
 def text_columns(table: Table) -> list[str]:
     """The names of the columns in which words are looked for."""
     return [field.name for field in table.fields if field.type == STRING]
+
+
+def unread_columns(table: Table) -> list[Field]:
+    """The columns in which no words are looked for; times, in which nobody expects them, are left out."""
+    fields = table.declared if isinstance(table, StreamDef) else table.fields
+    times = {table.time} if isinstance(table, StreamDef) else {*(table.valid or ())}
+    return [field for place, field in enumerate(fields) if field.type != STRING and place not in times]

@@ -1,4 +1,4 @@
-"""User-defined scalar functions, registered by name: vectorised over Arrow arrays.
+"""User-defined scalar functions, registered by name: vectorised over Arrow arrays, or of single values.
 
 Law: the value in a row depends on the arguments in that row alone, always in the same way. Then results
 depend neither on how input was cut into batches nor on who shares what.
@@ -10,43 +10,62 @@ import inspect
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
+from seine.algebra.annotations import annotated_types
+from seine.algebra.expressions import Call, Expression, walk
 from seine.algebra.types import Type
 from seine.errors import RunError, SeineError
 
 PREFIX = "user."  # of the names of calls in plans
-_FORM = "@seine.function(arguments=('STRING',), result='STRING')"
+_FORM = "def f(s: str) -> str, or @seine.function(arguments=('STRING',), result='STRING')"
 
 
 @dataclass(frozen=True)
 class UserFunction:
-    """A function of Arrow arrays of one length, NULLs included, that gives such an array.
+    """A function of Arrow arrays of one length, NULLs included, that gives one; or of single values.
 
-    `arguments` are the types that arguments are cast to. `module` and `attribute` say where workers find it;
-    a function of a module that was given as a file has no module.
+    `arguments` are the types that arguments are cast to. `takes` is None for a function of arrays; for one of
+    single values it says which arguments may be None: the value is NULL where another one is. `module` and
+    `attribute` say where it is declared, `pickled` is its code if other processes cannot find it there.
     """
 
     name: str
     call: Callable[..., Any]
     arguments: tuple[Type, ...]
     result: Type
-    module: str | None = None
+    takes: tuple[bool, ...] | None = None
+    module: str = ""
     attribute: str = ""
+    pickled: str = ""
 
     def __call__(self, *arrays: Any) -> Any:
         return self.call(*arrays)
 
 
+@overload
+def function(code: Callable[..., Any], /) -> UserFunction: ...
+
+
+@overload
 def function(
-    undeclared: object = None,
+    *, arguments: Sequence[str | Type] = (), result: str | Type = "", name: str | None = None
+) -> Callable[[Callable[..., Any]], UserFunction]: ...
+
+
+def function(
+    code: Callable[..., Any] | None = None,
     /,
     *,
     arguments: Sequence[str | Type] = (),
     result: str | Type = "",
     name: str | None = None,
-) -> Callable[[Callable[..., Any]], UserFunction]:
+) -> UserFunction | Callable[[Callable[..., Any]], UserFunction]:
     """Declare a function for queries; its name is that of the Python function unless another is given.
+
+    Its parameters are Arrow arrays, and it gives one; or they are annotated with Python's own types, and it
+    is called for each row. Then the types of SQL follow from the annotations, unless they are given. Where an
+    argument is NULL the value is NULL, but for parameters that are `str | None`: these are given None.
 
     >>> import pyarrow.compute as pc
     >>> @function(arguments=("STRING",), result="STRING")
@@ -54,19 +73,30 @@ def function(
     ...     return pc.utf8_upper(text)
     >>> shout.name, str(shout.result)
     ('shout', 'STRING')
+    >>> @function
+    ... def initial(text: str) -> str:
+    ...     return text[:1]
+    >>> str(initial.arguments[0]), str(initial.result), initial.takes
+    ('STRING', 'STRING', (False,))
     """
-    if undeclared is not None or not result or isinstance(arguments, str):
-        raise SeineError("a function for queries says the types of its arguments and result", hint=_FORM)
+    if isinstance(arguments, str):
+        raise SeineError("a function for queries says the types of its arguments", hint=_FORM)
 
     def declared(call: Callable[..., Any]) -> UserFunction:
         label = name or call.__name__
-        types = tuple(_type(label, one) for one in arguments)
-        made = UserFunction(label, call, types, _type(label, result), call.__module__, call.__qualname__)
+        read = annotated_types(label, call, bool(arguments), bool(result))
+        types = tuple(_type(label, one) for one in arguments) or read.arguments
+        given = _type(label, result) if result else read.result
+        if given is None or not types:
+            raise SeineError(
+                f"function {label} does not say the types of its arguments and result", hint=_FORM
+            )
+        made = UserFunction(label, call, types, given, read.takes, call.__module__, call.__qualname__)
         _check(made)
         _check_parameters(made)
         return made
 
-    return declared
+    return declared if code is None else declared(code)
 
 
 _REGISTERED: dict[str, UserFunction] = {}
@@ -100,6 +130,11 @@ def needed(name: str) -> UserFunction:
 def registered() -> list[UserFunction]:
     """All functions, by name."""
     return [_REGISTERED[name] for name in sorted(_REGISTERED)]
+
+
+def calls_user_code(expression: Expression) -> bool:
+    """Whether an expression calls a function of a user's: then it is not for the driver to evaluate."""
+    return any(isinstance(one, Call) and one.name.startswith(PREFIX) for one in walk(expression))
 
 
 def _type(label: str, written: str | Type) -> Type:

@@ -5,20 +5,25 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from seine.algebra.document_plan import DocumentQuery
 from seine.algebra.plan import Query
 from seine.algebra.search_plan import Search
+from seine.cli.hosting import add_sample
 from seine.cli.udf_option import add_udf
-from seine.errors import ScriptError, SeineError, printable
+from seine.errors import Position, ScriptError, SeineError, printable
 from seine.frontends.script.script import Declarations
 from seine.frontends.script.script_file import read_script
-from seine.network.network import build_network
+from seine.network.network import Network, build_network
 from seine.network.plan.running_plan import too_large
+from seine.network.plan.strategy import TWO_BY_TWO, Strategy
 from seine.network.searches.network_plans import network_plans
+from seine.runtime.source_samples import samples_json, samples_text, source_estimates
+from seine.safety.notes import notes
 from seine.safety.verdict import Verdict, verdict
-from seine.safety.verdict_story import edges, safety_lines, to_dot
+from seine.safety.verdict_story import Nested, aliases_of, edges, safety_lines, to_dot
 
 _ABOUT = "Parse, plan and safety-check a script: one verdict a query; exit 1 if any is refused."
 
@@ -31,6 +36,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="verdicts as JSON")
     form.add_argument("--dot", action="store_true", help="the punctuation graphs, for Graphviz")
+    add_sample(parser, default=0)
     add_udf(parser)
     parser.set_defaults(command=command)
 
@@ -49,15 +55,22 @@ def command(arguments: argparse.Namespace) -> int:
         verdicts[query.name] = replace(one, safe=False, accepted=False, reason=error.message, hint=error.hint)
 
     planned = [query for query, _ in script.queries if _is_planned(query)]
-    network = build_network(planned, positions=script.positions, refused=refuse)
+    estimates = source_estimates(script.declarations.tables, arguments.sample)
+    network = build_network(planned, estimates=estimates, positions=script.positions, refused=refuse)
     judged = [(verdicts[query.name], query, position) for query, position in script.queries]
     if arguments.json:
-        print(json.dumps({"queries": [one.to_json() for one, _, _ in judged]}))
+        samples = {"samples": samples_json(estimates)} if arguments.sample else {}
+        documents = [{**one.to_json(), "notes": [*notes(query)]} for one, query, _ in judged]
+        print(json.dumps({"queries": documents, **samples}))
     elif arguments.dot:
         print(to_dot({query.name: edges(query.plan) for _, query, _ in judged}), end="")
     else:
+        otherwise = {} if arguments.sample else _other_plans(planned, network, script.positions)
         for one, query, _ in judged:
-            print("\n    ".join([_line(one), *safety_lines(query.plan, network.joined.get(query.name, ()))]))
+            said = [f"note: {printable(note)}" for note in notes(query)]
+            why = safety_lines(query.plan, network.joined.get(query.name, ()))
+            print("\n    ".join([_line(one), *said, *why, *otherwise.get(query.name, ())]))
+        print(samples_text(estimates), end="")
     refused = [(one, position) for one, _, position in judged if not one.accepted]
     for one, position in refused:
         print(ScriptError(one.reason, hint=one.hint, where=position).render(), file=sys.stderr)
@@ -70,6 +83,26 @@ def _check_sinks(declarations: Declarations) -> None:
 
     for sink in declarations.sinks.values():
         refuse_unfit(sink, declarations.queries, declarations.paths)
+
+
+def _other_plans(
+    planned: Sequence[Query], network: Network, positions: Mapping[str, Position]
+) -> dict[str, list[str]]:
+    """What is said of queries whose streams could be joined by another safe plan, as `seine run` may do: it
+    looks at samples of its sources, and nothing is opened here.
+    """
+    joined = {name: parts for name, parts in network.joined.items() if any(map(_is_of_several, parts))}
+    several = [query for query in planned if query.name in joined]
+    other = build_network(several, Strategy(plans=TWO_BY_TWO), positions=positions, refused=lambda *_: None)
+    line = (
+        "seine run looks at samples of the sources first, and may join otherwise: "
+        "seine check --sample 1000 shows how"
+    )
+    return {name: [line] for name, parts in joined.items() if other.joined.get(name, parts) != parts}
+
+
+def _is_of_several(joined: Nested) -> bool:
+    return len(aliases_of(joined)) > 2
 
 
 def _judged(query: Query) -> Verdict:

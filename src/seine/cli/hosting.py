@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from seine.cli.logging_setup import add_logging
 from seine.cli.private_state import missing, private_state
@@ -27,6 +27,7 @@ from seine.run import Options, Run
 from seine.runtime.folder.sampling import MOST_SAMPLED
 from seine.scratch_folder import scratch_folder
 from seine.spark.master import chosen_master
+from seine.user_code.limits import MOST_ROWS, FunctionLimits
 
 if TYPE_CHECKING:
     from seine.spark.spark_host import Hosted
@@ -57,14 +58,15 @@ def add_sharing(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_sample(parser: argparse.ArgumentParser) -> None:
+def add_sample(parser: argparse.ArgumentParser, default: int = MOST_SAMPLED) -> None:
     """Add the option `--sample`: how many rows of the files a plan is chosen by; none changes an answer."""
+    usual = f"{default:,}; 0: none" if default else "0: none are opened"
     parser.add_argument(
         "--sample",
         metavar="N",
         type=_count,
-        default=MOST_SAMPLED,
-        help=f"rows of each source that are looked at to choose a plan ({MOST_SAMPLED:,}; 0: none)",
+        default=default,
+        help=f"rows of each source that are looked at to choose a plan ({usual})",
     )
 
 
@@ -127,15 +129,55 @@ def add_budget(parser: argparse.ArgumentParser) -> None:
         type=positive,
         help="most bytes that a node emits or a query delivers in a micro-batch, in each bucket (1 GiB)",
     )
+    parser.add_argument(
+        "--budget-steps",
+        metavar="N",
+        type=positive,
+        help=f"most steps of functions at a node in a micro-batch, in each bucket ({usual.steps:,})",
+    )
+
+
+def add_function_limits(parser: argparse.ArgumentParser) -> None:
+    """Add the options that bound what functions and aggregates of users may take where they run."""
+    seconds = FunctionLimits().seconds
+    parser.add_argument(
+        "--function-seconds",
+        metavar="S",
+        type=_seconds,
+        help=f"longest that a function of yours takes for {MOST_ROWS:,} rows or fewer, a batch ({seconds:g})",
+    )
+    parser.add_argument(
+        "--function-bytes",
+        metavar="N",
+        type=positive,
+        help="most memory of the process that runs functions of yours, one for each worker (2 GiB)",
+    )
+
+
+def _seconds(text: str) -> float:
+    seconds = float(text)
+    if not 0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError("must be above 0")
+    return seconds
 
 
 def budget(arguments: argparse.Namespace) -> WorkBudget | None:
     """What the options say; None if nothing."""
-    if arguments.budget_candidates is None and arguments.budget_bytes is None:
-        return None
-    usual = WorkBudget()
-    candidates, size = arguments.budget_candidates, arguments.budget_bytes
-    return WorkBudget(candidates or usual.candidates, size or usual.bytes)
+    spent = _given(
+        candidates=arguments.budget_candidates, bytes=arguments.budget_bytes, steps=arguments.budget_steps
+    )
+    limits = function_limits(arguments)
+    return WorkBudget(**spent, functions=limits or FunctionLimits()) if spent or limits else None
+
+
+def function_limits(arguments: argparse.Namespace) -> FunctionLimits | None:
+    """What the options say of functions; None if nothing."""
+    given = _given(seconds=arguments.function_seconds, bytes=arguments.function_bytes)
+    return FunctionLimits(**given) if given else None
+
+
+def _given(**values: Any) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def add_options_file(parser: argparse.ArgumentParser, otherwise: str = " (else: the environment)") -> None:

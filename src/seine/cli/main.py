@@ -17,10 +17,10 @@ from seine.cli.command_modules import command_module, modules_for
 from seine.cli.config_file import COMMANDS
 from seine.cli.logging_setup import configured_logging
 from seine.cli.option_settings import add_config, names_udf, parse_with_settings
-from seine.cli.shortages import NO_MEMORY
 from seine.cli.stop_signals import terminated_like_interrupted
 from seine.cli.udf_option import register_udf
 from seine.errors import RunError, SeineError
+from seine.shortages import NO_MEMORY
 
 _logger = logging.getLogger(__name__)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from seine.cli.hosting import (
     add_budget,
+    add_function_limits,
     add_hosting,
     add_keep,
     add_lead,
@@ -25,6 +26,7 @@ from seine.cli.hosting import (
     positive,
     strategy,
 )
+from seine.cli.memory_option import add_worker_memory, worker_memory
 from seine.cli.progress_line import ProgressLine
 from seine.cli.udf_option import add_udf
 from seine.errors import RunError
@@ -72,10 +74,12 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="most tuples that queries WITH (memory = ...) hold together",
     )
     add_udf(parser)
+    add_function_limits(parser)
     add_options_file(parser)
     parser.add_argument("--follow", action="store_true", help="keep waiting for more input at the end of it")
     add_keep(parser)
     add_budget(parser)
+    add_worker_memory(parser)
     add_lead(parser)
     add_sharing(parser)
     add_purging(parser)
@@ -101,6 +105,7 @@ def command(arguments: argparse.Namespace) -> int:
             memory=arguments.memory,
             options_file=arguments.options_file,
             budget=budget(arguments),
+            worker_memory=worker_memory(arguments),
             lead=lead(arguments),
             sharing=strategy(arguments),
             sample=arguments.sample,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from seine.cli.hosting import (
     add_budget,
+    add_function_limits,
     add_hosting,
     add_keep,
     add_lead,
@@ -25,12 +26,12 @@ from seine.cli.hosting import (
     retention,
     strategy,
 )
+from seine.cli.memory_option import add_worker_memory, worker_memory
 from seine.cli.private_state import private_state
 from seine.cli.progress_line import ProgressLine
 from seine.cli.quota_options import add_quota, quota_of
 from seine.cli.reach_options import add_reach, reach_of
 from seine.cli.service_client import FOLDER
-from seine.cli.shortages import shortage_of
 from seine.cli.stop_signals import StopSignals
 from seine.cli.udf_option import add_udf
 from seine.errors import RunError, SeineError
@@ -39,6 +40,7 @@ from seine.service.access.token_file import TokenFile
 from seine.service.client import read_token
 from seine.service.folder import ServiceFolder
 from seine.service.http.listening import MOST_BODY, Certificate, Listening, refuse_open_door
+from seine.shortages import shortage_of
 from seine.spark.restart_backoff import RestartBackoff
 
 if TYPE_CHECKING:
@@ -110,12 +112,14 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     add_keep(parser)
     add_budget(parser)
+    add_worker_memory(parser)
     add_quota(parser)
     add_lead(parser)
     add_options_file(parser, otherwise="")
     add_purging(parser)
     add_hosting(parser)
     add_udf(parser)
+    add_function_limits(parser)
     parser.set_defaults(command=command, hosts=True)
 
 
@@ -151,6 +155,7 @@ def command(arguments: argparse.Namespace) -> int:
             reach=reach_of(arguments),
             quota=quota_of(arguments),
             traces=BatchTraces.of_environment(),
+            worker_memory=worker_memory(arguments),
         )
         _Serving(arguments, listening, options, progress).go_on()
     return 0

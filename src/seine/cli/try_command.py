@@ -6,16 +6,25 @@ import argparse
 import sys
 import time
 
-from seine.cli.hosting import add_options_file, add_sample, add_sharing, positive
+from seine.cli.hosting import (
+    add_function_limits,
+    add_options_file,
+    add_sample,
+    add_sharing,
+    function_limits,
+    positive,
+)
 from seine.cli.logging_setup import add_logging
 from seine.cli.udf_option import add_udf
 from seine.cli.watched_files import WatchedFiles
 from seine.errors import RunError, SeineError
 from seine.frontends.script.script_file import read_script
 from seine.network.plan.strategy import CONFIGURATIONS
+from seine.operators.state.work_budget import WorkBudget
 from seine.run import Options
 from seine.run_local import carried_here
 from seine.runtime.output.overwriting import refuse_overwriting
+from seine.user_code.limits import FunctionLimits
 
 _ABOUT = "Run a script at once, in one process: the same answers as seine run, but no pipeline."
 _EXAMPLE = """\
@@ -47,6 +56,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--batch-rows", metavar="N", type=positive, help="most lines of a stream in a micro-batch"
     )
     add_udf(parser)
+    add_function_limits(parser)
     add_options_file(parser)
     add_sharing(parser)
     add_sample(parser)
@@ -83,6 +93,7 @@ def _tried(arguments: argparse.Namespace, files: WatchedFiles) -> int:
         sharing=CONFIGURATIONS[arguments.sharing],
         sample=arguments.sample,
         notice=_tell,
+        budget=WorkBudget(functions=function_limits(arguments) or FunctionLimits()),
     )
     for sink in script.declarations.sinks.values():
         _tell(f"sink {sink.name} gets nothing from seine try")

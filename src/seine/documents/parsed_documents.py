@@ -13,6 +13,7 @@ Law: trees follow from texts alone; what is kept is bounded and changes no answe
 from __future__ import annotations
 
 from copy import deepcopy
+from threading import local
 
 from lxml import etree
 
@@ -23,8 +24,11 @@ _MOST_KEPT = 32_000_000  # weight of trees that are kept: characters, and more f
 _WEIGHT_OF_TAG = 40
 
 
-class ParsedDocuments:
-    """Trees by text, without comments; all are forgotten when they become too large together."""
+class ParsedDocuments(local):
+    """Trees by text, without comments; all are forgotten when they become too large together.
+
+    Each thread has its own: libxml2 reads a tree while other threads run, and a tree is no thing to share.
+    """
 
     def __init__(self) -> None:
         self._keeps = False

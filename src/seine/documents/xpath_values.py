@@ -1,9 +1,8 @@
 """Spark's xpath functions over one document: an XPath 1.0 expression as a string, number or truth value.
 
 As in Spark the expression starts above the root element (`item/title`), and names are local names, whatever
-namespaces a document has. What fails is None: a text that is no acceptable document, or an expression that
-could take too long on this document. Expressions that are wrong are refused before (`xpath_syntax.py`). A
-document is parsed once for all expressions.
+namespaces a document has. What fails is None: a text that is no acceptable document. Expressions that are
+wrong are refused before (`xpath_syntax.py`). A document is parsed once for all expressions.
 
 Differs: of Spark, which stops a query where XML is wrong; name() gives the local name.
 """
@@ -21,7 +20,6 @@ from seine.algebra.functions.xpath_syntax import LONGEST_XPATH
 from seine.documents.parse_document import DocumentFault
 from seine.documents.parsed_documents import PARSED
 
-MOST_STEPS = 100_000_000  # that an expression may take, by a guess from its form and the size of a document
 _STRING_VALUE = etree.XPath("string($value)")
 _NUMBER_TEXT = re.compile(r"[ \t\r\n]*(-?(?:\d+(?:\.\d*)?|\.\d+))[ \t\r\n]*", re.ASCII)
 _FAR_AXIS = re.compile(r"(?:following|preceding|ancestor)(?:-sibling|-or-self)?\s*::")
@@ -93,9 +91,19 @@ def xpath_boolean(text: str, expression: str) -> bool | None:
     return value if isinstance(value, bool) else None
 
 
+def xpath_steps(text: str, expression: str) -> int:
+    """The steps that an expression may take beyond one walk, guessed from its form and a document's size.
+
+    >>> xpath_steps("<a><b/></a>", "a/b"), xpath_steps("<a><b/></a>", "//a[.//b]")
+    (0, 9)
+    """
+    compiled = _compiled(expression)
+    return text.count("<") ** compiled[1] if compiled is not None and compiled[1] > 1 else 0
+
+
 def _evaluated(text: str, expression: str, convert: Callable[[object], _Value]) -> _Value:
     compiled = _compiled(expression)
-    if compiled is None or not text or max(text.count("<"), 1) ** compiled[1] > MOST_STEPS:
+    if compiled is None or not text:
         return None
     try:
         return convert(compiled[0](PARSED.local_root(text).getroottree()))

@@ -1,8 +1,8 @@
 """The vectorised expression evaluator: all rows of a batch at once, one kernel call for each node.
 
 Where an expression fails (division by zero, overflow, a bad cast, an invalid date) the row's value is
-NULL; evaluation never raises because of a value. Both branches of a CASE are computed for all
-rows, which nothing can observe since failures are NULL.
+NULL; evaluation never raises because of a value, but for work that is over a bound (`kernels/spending.py`).
+Both branches of a CASE are computed for all rows, which nothing can observe since failures are NULL.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ from seine.evaluate.kernels import (
     zones,
 )
 from seine.evaluate.kernels.datum import Datum, Kernel, as_array
+from seine.evaluate.kernels.spending import begin
 from seine.evaluate.kernels.user_calls import user_kernel
 from seine.evaluate.linear_sums import linear_kernel, weighted_sum
 
@@ -171,6 +172,7 @@ def _call(call: Call, args: list[Datum]) -> Datum:
     constant = all(isinstance(arg, pa.Scalar) for arg in args)
     if constant:
         args = [as_array(arg, 1) for arg in args]
+    begin(call)
     result = KERNELS[call.name](call, args)
     if isinstance(result, pa.ChunkedArray):
         result = result.combine_chunks()

@@ -42,6 +42,8 @@ def _part(array: pa.Array) -> pa.Array:
 
 
 def _digits(array: pa.Array) -> pa.Array:
+    if pa.types.is_null(array.type):
+        return pa.nulls(len(array), pa.string())
     if pa.types.is_string(array.type):
         return map_distinct(lambda text: text.encode().hex() + ".", array, pa.string())
     if pa.types.is_decimal(array.type):

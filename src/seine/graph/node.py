@@ -130,6 +130,12 @@ class Node(ABC):
         return ()
 
     @property
+    def computed(self) -> tuple[tuple[int, tuple[Expression, ...]], ...]:
+        """What it computes with the rows of its tables, by table."""
+        whole = ((one.table, (one.shape, *one.checks)) for one in self.conditions)
+        return tuple((table, tuple(part for part in parts if part is not None)) for table, parts in whole)
+
+    @property
     def parts(self) -> tuple[TablePart, ...]:
         """Its parts that come and go with the first and last row of their table."""
         return ()

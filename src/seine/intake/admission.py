@@ -168,6 +168,7 @@ class Admission:
         values = column.fill_null(0).cast(pa.float64(), safe=False).to_numpy()
         positive = tuples.kind == TUPLE
         verdict.refuse(positive & (values < 0), f"the importance {name} is negative")
+        verdict.refuse(positive & ~np.isfinite(values), f"the importance {name} is not finite")
         verdict.refuse(positive & null_places(column), f"the importance {name} is missing")
 
     def _judge_punctuations(

@@ -1,8 +1,9 @@
 """The journal: every micro-batch as it was admitted, durable before anything computes with it.
 
-Law: a crash at any moment leaves an entry whole or not at all. An entry is written under a
-temporary name, its files are synced, and then it is renamed. Punctuations are kept beside the
-entries as immutable runs that entries name; a run nobody names is removed.
+Law: a crash at any moment, a power cut too, leaves an entry whole or not at all. An entry is written under a
+temporary name, its files are synced, and then it is renamed; one that goes is renamed, and its files are
+removed once that name lasts. Punctuations are kept beside the entries as immutable runs that entries name; a
+run nobody names is removed.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import json
 import os
 import shutil
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +21,7 @@ import pyarrow as pa
 from msgspec import Struct
 from msgspec.structs import replace
 
-from seine.disk_sync import sync_to_disk
+from seine.disk_sync import make_folder, sync_to_disk
 from seine.errors import RunError
 from seine.intake.intake_state import IntakeState
 from seine.intake.source_branch import SourceBranch
@@ -28,10 +29,11 @@ from seine.rows.clock import Clock
 from seine.typed_json import read_json, write_json
 
 _TEMPORARY = "."  # what an entry's name starts with until it is whole, and when it is being removed
-
+_OLD = f"{_TEMPORARY}old-"
 
 _OFFERED = "offered"  # a file of a blank entry that is to be worked on all the same
 _WITHHELD = "withheld-"  # what the names of an entry's amendments start with
+_TRIED = "tried-without.json"  # a file of an entry whose next attempt is a trial: who is left out of it
 
 
 @dataclass(frozen=True)
@@ -176,7 +178,8 @@ class Journal:
         try:
             with open(os.path.join(folder, "entry.json"), "rb") as file:
                 entry = read_json(file.read(), Entry)
-            amendments = [_amendment(os.path.join(folder, name)) for name in _amendments(folder)]
+            names = [name for name in os.listdir(folder) if name == _TRIED or name.startswith(_WITHHELD)]
+            left_out = [_queries(os.path.join(folder, name)) for name in names]
         except FileNotFoundError:
             raise RunError(f"the journal {self.folder} has no entry {number}") from None
         except ValueError:
@@ -184,7 +187,7 @@ class Journal:
                 f"the checkpoint is damaged: '{folder}' is no journal entry",
                 hint="name a new checkpoint folder",
             ) from None
-        withheld = {*entry.withheld}.union(*amendments)
+        withheld = {*entry.withheld}.union(*left_out)
         return replace(entry, folder=folder, withheld=tuple(sorted(withheld)))
 
     def entries(self) -> list[Entry]:
@@ -210,22 +213,46 @@ class Journal:
         sync_to_disk(temporary)
         os.rename(temporary, self._folder(number))
         sync_to_disk(self._entries)
+        self._remove_old()
         return self.load(number)
 
     def withhold(self, number: int, queries: Iterable[str]) -> None:
         """Let an entry that is written run without some queries; when this returns that is durable."""
-        fresh = sorted({*queries} - {*self.load(number).withheld})
-        if not fresh:
+        queries, folder = [*queries], self._folder(number)
+        if not queries:
             return
         with self._turn:
-            folder = self._folder(number)
-            path = os.path.join(folder, f"{_WITHHELD}{len(_amendments(folder))}.json")
-            temporary = os.path.join(folder, f"{_TEMPORARY}withheld")
-            _write_bytes(temporary, write_json(fresh))
-            os.rename(temporary, path)
-            sync_to_disk(folder)
-            if self._last is not None and self._last.number == number:
-                self._last = self.load(number)
+            amendments = [os.path.join(folder, name) for name in _amendments(folder)]
+            with open(os.path.join(folder, "entry.json"), "rb") as file:
+                known = read_json(file.read(), Entry).withheld
+            fresh = sorted({*queries}.difference(known, *map(_queries, amendments)))
+            if fresh:
+                path = os.path.join(folder, f"{_WITHHELD}{len(amendments)}.json")
+                self._put_beside(number, path, write_json(fresh))
+                sync_to_disk(folder)
+
+    def try_without(self, number: int, queries: Collection[str]) -> None:
+        """Let an entry run without some queries until this is called again: what it makes is not delivered.
+
+        Nobody may be running it. It is not synced: after a power cut nobody is on trial.
+        """
+        path = os.path.join(self._folder(number), _TRIED)
+        if queries:
+            self._put_beside(number, path, write_json(sorted(queries)))
+        elif os.path.exists(path):
+            os.unlink(path)
+            self._look_again(number)
+
+    def _put_beside(self, number: int, path: str, content: bytes) -> None:
+        """Add a file to an entry that is written, whole or not at all."""
+        temporary = os.path.join(self._folder(number), f"{_TEMPORARY}beside")
+        _write_bytes(temporary, content)
+        os.rename(temporary, path)
+        self._look_again(number)
+
+    def _look_again(self, number: int) -> None:
+        if self._last is not None and self._last.number == number:
+            self._last = self.load(number)
 
     def offer(self, number: int) -> None:
         """Let a blank entry be worked on, though no rows have come for it: news wait behind it."""
@@ -235,7 +262,20 @@ class Journal:
         """Whether an entry is to be worked on without waiting for rows that Spark reads."""
         last = self._last  # the writer asks again and again, and need not read what it wrote
         entry = last if last is not None and last.number == number else self.load(number)
-        return not entry.blank or os.path.exists(os.path.join(self._folder(number), _OFFERED))
+        return not self._is_idle(entry)
+
+    def _is_idle(self, entry: Entry) -> bool:
+        return entry.blank and not os.path.exists(os.path.join(self._folder(entry.number), _OFFERED))
+
+    def waiting_after(self, done: int) -> int:
+        """How many entries after this one there is work to do for; any thread may ask.
+
+        The last one may be there for rows that Spark reads, should some come: until then it does not wait.
+        """
+        last = self.last()
+        if last is None or last.number <= done:
+            return 0
+        return last.number - done - self._is_idle(last)
 
     def run(self, name: str) -> pa.RecordBatch:
         """A run of punctuations that an entry names."""
@@ -253,26 +293,34 @@ class Journal:
         with self._turn:
             for old in self.numbers()[:-1]:
                 if old < number:
-                    # A crash half way must not leave half an entry under its name.
-                    os.rename(self._folder(old), os.path.join(self._entries, f"{_TEMPORARY}old-{old}"))
-            self._sweep()
+                    # A crash half way must not leave half an entry under its name: see `_remove_old`.
+                    os.rename(self._folder(old), os.path.join(self._entries, f"{_OLD}{old}"))
+            self._sweep_runs()
 
     def recover(self) -> None:
         """Remove what a crash left behind; the writer calls this before it appends."""
         with self._turn:
-            self._sweep()
+            self._make_folders()
+            sync_to_disk(self._entries)
+            for name in os.listdir(self._entries):
+                if name.startswith(_TEMPORARY):
+                    shutil.rmtree(os.path.join(self._entries, name))
+            self._sweep_runs()
 
     def _make_folders(self) -> None:
         """Only the writer makes anything: a reader may be there before it, or after the journal has gone."""
-        os.makedirs(self._entries, exist_ok=True)
-        os.makedirs(self._runs, exist_ok=True)
+        make_folder(self._entries)
+        make_folder(self._runs)
 
-    def _sweep(self) -> None:
-        """Remove unfinished and discarded entries, and runs that no entry names."""
-        self._make_folders()
+    def _remove_old(self) -> None:
+        """Remove the files of entries that were discarded, whose new names are durable by now."""
         for name in os.listdir(self._entries):
-            if name.startswith(_TEMPORARY):
+            if name.startswith(_OLD):
                 shutil.rmtree(os.path.join(self._entries, name))
+
+    def _sweep_runs(self) -> None:
+        """Remove runs that no entry names."""
+        self._make_folders()
         named = {run for number in self.numbers() for run in self.load(number).runs}
         for name in os.listdir(self._runs):
             if name.removesuffix(".arrow") not in named:
@@ -347,8 +395,8 @@ def _amendments(folder: str) -> list[str]:
     return sorted(name for name in os.listdir(folder) if name.startswith(_WITHHELD))
 
 
-def _amendment(path: str) -> list[str]:
-    """The queries that one of these files names."""
+def _queries(path: str) -> list[str]:
+    """The queries that a file beside an entry names."""
     with open(path, "rb") as file:
         return read_json(file.read(), list[str])
 

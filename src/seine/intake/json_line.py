@@ -23,7 +23,7 @@ from seine.intake.parsed import (
     refuse_times,
 )
 from seine.intake.record_layout import RecordLayout
-from seine.intake.text_values import read_text
+from seine.intake.text_values import NOT_FINITE, read_text
 
 
 class Refused(Exception):
@@ -216,6 +216,8 @@ def _text(value: Any, declared: Field) -> str | None:
     if value is None:
         return None
     wanted = _WANTED.get(declared.type.kind, (str,))
+    if declared.type.kind is Kind.DOUBLE and isinstance(value, str) and value in NOT_FINITE:
+        return str(value)
     if not isinstance(value, wanted) or (wanted == (str,) and isinstance(value, Number)):
         raise Refused(_misfit(declared, value))
     if isinstance(value, bool):

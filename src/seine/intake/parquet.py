@@ -300,9 +300,7 @@ def _convert(values: pa.Array, kind: Type) -> tuple[pa.Array, BoolArray | None]:
         converted = _cast(values, kind)
     except pa.ArrowInvalid:
         converted = pa.array([_cast_one(value, kind) for value in values], kind.arrow())
-    if kind.kind is Kind.DOUBLE:
-        converted = pc.if_else(pc.is_finite(converted), converted, pa.scalar(None, pa.float64()))
-    elif kind.kind in _CALENDAR:
+    if kind.kind in _CALENDAR:
         first, last = (pa.scalar(end, kind.arrow()) for end in _CALENDAR[kind.kind])
         within = pc.and_(pc.greater_equal(converted, first), pc.less_equal(converted, last))
         converted = pc.if_else(within, converted, pa.scalar(None, kind.arrow()))

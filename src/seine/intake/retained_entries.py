@@ -23,7 +23,7 @@ import numpy as np
 import pyarrow as pa
 from msgspec import Struct
 
-from seine.disk_sync import sync_to_disk
+from seine.disk_sync import make_folder, sync_to_disk
 from seine.intake.journal import Entry, Journal, file_name
 from seine.intake.retention_limit import RetentionLimit
 from seine.rows.clock import Clock
@@ -75,7 +75,7 @@ class RetainedEntries:
         self._folder, self._journal = folder, journal
         self._limit, self._in_use = limit, in_use
         self._turn = threading.Lock()
-        os.makedirs(folder, exist_ok=True)
+        make_folder(folder)
         self._segments = self._recovered()
         waiting = journal.numbers()
         if self._segments and waiting and waiting[0] > self._segments[-1].last + 1:
@@ -261,6 +261,7 @@ class RetainedEntries:
         for segment in segments:
             gone = os.path.join(self._folder, f"{_TEMPORARY}old")
             os.rename(self._path(segment), gone)
+            sync_to_disk(self._folder)  # or half a segment might be there under its name
             shutil.rmtree(gone)
 
     def _path(self, segment: RetainedSegment) -> str:

@@ -24,6 +24,11 @@ _FORMS = {
     Kind.DATE: _DAY,
     Kind.TIMESTAMP: rf"{_DAY}([T ][0-9]{{2}}:[0-9]{{2}}(:[0-9]{{2}}(\.[0-9]{{1,6}})?)?{_ZONE}?)?",
 }
+NOT_FINITE = {
+    "NaN": float("nan"),
+    "Infinity": float("inf"),
+    "-Infinity": float("-inf"),
+}  # DOUBLEs, as written
 _TO_SECOND = len("2024-02-29T01:02:03")
 _FIRST_DAY = (date(1, 1, 1) - date(1970, 1, 1)).days
 _FIRST_INSTANT = int(datetime(1, 1, 1, tzinfo=UTC).timestamp()) * 1_000_000
@@ -36,6 +41,8 @@ def read_text(texts: pa.Array, kind: Type) -> tuple[pa.Array, BoolArray]:
     >>> values, bad = read_text(pa.array(["7", "7.5", None, "99999999999"]), Type(Kind.INT))
     >>> values.to_pylist(), bad.tolist()
     ([7, None, None, None], [False, True, False, True])
+    >>> read_text(pa.array(["1e999", "nan", "-Infinity"]), Type(Kind.DOUBLE))[0].to_pylist()
+    [None, None, -inf]
     """
     if kind.is_text:
         return texts, np.zeros(len(texts), bool)
@@ -45,6 +52,9 @@ def read_text(texts: pa.Array, kind: Type) -> tuple[pa.Array, BoolArray]:
     formed = pc.match_substring_regex(texts, f"^{_FORMS[kind.kind]}$")
     values = _cast(pc.if_else(formed, texts, pa.scalar(None, pa.string())), kind)
     values = _within_limits(values, kind)
+    if kind.kind is Kind.DOUBLE and values.null_count > texts.null_count:
+        for word, value in NOT_FINITE.items():
+            values = pc.if_else(pc.fill_null(pc.equal(texts, word), False), pa.scalar(value), values)
     return values, pc.and_(given, pc.is_null(values)).to_numpy(zero_copy_only=False)
 
 

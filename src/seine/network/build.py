@@ -73,6 +73,7 @@ from seine.operators.step.record_form import Form
 from seine.optimizer.block import Block, Blocks
 from seine.optimizer.estimates import Estimates
 from seine.optimizer.fixed_frames import fixed_reach
+from seine.optimizer.rules.drop_contradictions import NEVER
 from seine.safety.states.clock_constants import all_clocks, clocks_of_starts, with_constants
 from seine.safety.states.final_groups import Finality, GroupedBlock, freeing_of, groupings_of
 from seine.safety.verdict_story import Nested
@@ -159,6 +160,9 @@ class Builder:
             self._deliver(_rows_of(self._breaker(plan)), form)
             return
         block = self.blocks.of(plan)
+        if NEVER in block.conditions:  # whatever else it asks for, there is nothing to be told
+            self._deliver(self._block(block), form)
+            return
         if self._is_final and asks_for_partners(plan):
             for part in final_parts(plan, self._inlined):
                 self._final_item = partners_of(part, self._inlined)
@@ -228,6 +232,7 @@ class Builder:
             form.domain,
             form.limit,
             weight[0] if weight else None,
+            form.in_time,
         )
         place = self._placer.claim_form(node.id, written, form_shape.constants)
         self._placer.claim_row(

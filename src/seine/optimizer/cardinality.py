@@ -13,7 +13,9 @@ import pyarrow as pa
 
 from seine.algebra.expressions import Expression, columns_of, conjunction, conjuncts
 from seine.algebra.plan import Aggregate, Join, Lookup, Plan, Project, Scan, Select, UnionAll
+from seine.algebra.user_functions import calls_user_code
 from seine.evaluate.evaluate import evaluate, truth
+from seine.evaluate.kernels.spending import TooMuchWork, planning
 from seine.optimizer.block import Block
 from seine.optimizer.column_statistics import ColumnStatistics, describe_column, join_selectivity
 from seine.optimizer.estimates import Estimates, Sample, readable
@@ -39,7 +41,11 @@ class RowEstimate:
         """
         if not self.count or not readable(expression, list(self.columns)):
             return ColumnStatistics(0, self.rows, 0.0, 0.0)
-        values = evaluate(expression, self.columns, self.count)
+        try:
+            with planning().counting():
+                values = evaluate(expression, self.columns, self.count)
+        except TooMuchWork:
+            return ColumnStatistics(0, self.rows, 0.0, 0.0)
         return describe_column(values, self.rows, deciles=False)
 
 
@@ -74,7 +80,7 @@ def condition_selectivity(block: Block, number: int, items: Sequence[RowEstimate
     """The share of combinations that satisfy one condition of a block, tried on those of sampled rows."""
     condition = block.conditions[number]
     reads = sorted(block.reads[number])
-    if not reads or any(not items[item].count for item in reads):
+    if not reads or any(not items[item].count for item in reads) or calls_user_code(condition):
         return guess(condition)
     columns: list[pa.Array | None] = [None] * block.offsets[-1]
     for place, item in enumerate(reads):
@@ -83,7 +89,11 @@ def condition_selectivity(block: Block, number: int, items: Sequence[RowEstimate
             columns[block.offsets[item] + index] = column.take(chosen)
     if any(columns[index] is None for index in columns_of(condition)):
         return guess(condition)
-    hits = int(truth(condition, columns, SAMPLED_PAIRS).sum())
+    try:
+        with planning().counting():
+            hits = int(truth(condition, columns, SAMPLED_PAIRS).sum())
+    except TooMuchWork:
+        return guess(condition)
     return (hits + guess(condition)) / (SAMPLED_PAIRS + 1)
 
 
@@ -99,7 +109,11 @@ def _selected(rows: RowEstimate, predicate: Expression) -> RowEstimate:
     known_parts = conjunction([part for part in conjuncts(predicate) if readable(part, list(rows.columns))])
     if known_parts is None:
         return rows
-    chosen = np.flatnonzero(truth(known_parts, rows.columns, rows.count))
+    try:
+        with planning().counting():
+            chosen = np.flatnonzero(truth(known_parts, rows.columns, rows.count))
+    except TooMuchWork:
+        return replace(rows, rows=rows.rows * guess(known_parts))
     taken = pa.array(chosen)
     return RowEstimate(
         rows.rows * (len(chosen) + guess(known_parts)) / (rows.count + 1),
@@ -111,7 +125,11 @@ def _selected(rows: RowEstimate, predicate: Expression) -> RowEstimate:
 def _projected(rows: RowEstimate, expressions: Sequence[Expression]) -> RowEstimate:
     if not all(readable(expression, list(rows.columns)) for expression in expressions):
         return RowEstimate(rows.rows)
-    columns = tuple(evaluate(expression, rows.columns, rows.count) for expression in expressions)
+    try:
+        with planning().counting():
+            columns = tuple(evaluate(expression, rows.columns, rows.count) for expression in expressions)
+    except TooMuchWork:
+        return RowEstimate(rows.rows)
     return RowEstimate(rows.rows, columns, rows.count)
 
 

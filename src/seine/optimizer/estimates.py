@@ -16,7 +16,9 @@ import pyarrow as pa
 
 from seine.algebra.expressions import Expression, columns_of, conjunction, conjuncts
 from seine.algebra.plan import Lookup, Plan, Scan, walk
+from seine.algebra.user_functions import calls_user_code
 from seine.evaluate.evaluate import evaluate, truth
+from seine.evaluate.kernels.spending import TooMuchWork, planning
 from seine.optimizer.column_statistics import ColumnStatistics, describe_column
 from seine.optimizer.guesses import guess
 
@@ -138,7 +140,11 @@ def _change_share(sample: pa.RecordBatch, rate: float, time: int, keys: Sequence
     rows = rate * _step(sample.column(time))
     if rows <= 1:
         return 1.0
-    values = {f"k{i}": evaluate(key, sample.columns, sample.num_rows) for i, key in enumerate(keys)}
+    try:
+        with planning().counting():
+            values = {f"k{i}": evaluate(key, sample.columns, sample.num_rows) for i, key in enumerate(keys)}
+    except TooMuchWork:
+        return 1.0
     groups: int = pa.table(values).group_by(list(values)).aggregate([]).num_rows
     changed: float = groups * (1 - (1 - 1 / groups) ** rows) / rows
     return min(1.0, changed)
@@ -159,10 +165,15 @@ def share(predicate: Expression, columns: list[pa.Array], count: int) -> float:
     known_parts = conjunction([part for part in conjuncts(predicate) if readable(part, columns)])
     if known_parts is None:
         return 1.0
-    hits = int(truth(known_parts, columns, count).sum())
+    try:
+        with planning().counting():
+            hits = int(truth(known_parts, columns, count).sum())
+    except TooMuchWork:
+        return guess(known_parts)
     return (hits + guess(known_parts)) / (count + 1)
 
 
 def readable(expression: Expression, columns: list[pa.Array]) -> bool:
-    """Whether a sample has every column that an expression reads."""
-    return all(index < len(columns) for index in columns_of(expression))
+    """Whether a sample tells the values of an expression: it has its columns, and no user's function."""
+    known = all(index < len(columns) for index in columns_of(expression))
+    return known and not calls_user_code(expression)

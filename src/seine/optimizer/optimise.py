@@ -8,6 +8,7 @@ from seine.algebra.plan import Aggregate, Distinct, Join, Plan, Project, Select,
 from seine.optimizer.estimates import Estimates
 from seine.optimizer.join_orders import order
 from seine.optimizer.rules.drop_constant_keys import drop_constant_keys
+from seine.optimizer.rules.drop_contradictions import drop_contradictions
 from seine.optimizer.rules.drop_empty_branches import drop_empty_branches
 from seine.optimizer.rules.merge_branches import merge_branches
 from seine.optimizer.rules.merge_groups import merge_groups
@@ -21,6 +22,7 @@ from seine.optimizer.rules.state_distinct import state_distinct
 from seine.optimizer.rules.state_equalities import state_equalities
 
 RULES: tuple[Callable[[Plan], Plan], ...] = (
+    drop_contradictions,
     state_distinct,
     state_equalities,
     push_selections,
@@ -37,6 +39,7 @@ RULES: tuple[Callable[[Plan], Plan], ...] = (
     merge_projections,
 )
 NEEDED_OPERATORS: dict[Callable[[Plan], Plan], frozenset[type[Plan]]] = {
+    drop_contradictions: frozenset({Select, Join}),
     state_distinct: frozenset({Aggregate, Distinct}),
     state_equalities: frozenset({Select, Join}),
     push_selections: frozenset({Select, Join}),

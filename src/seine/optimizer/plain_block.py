@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import accumulate
 
@@ -21,7 +22,9 @@ from seine.algebra.expressions import (
 from seine.algebra.plan import Join, Lookup, Plan, Project, Scan, Select
 from seine.optimizer.block import Block, stated_conditions, take_apart
 from seine.optimizer.estimates import Estimates
+from seine.optimizer.explicit_equalities import explicit_equalities
 from seine.optimizer.join_orders import order as order_by_cost
+from seine.optimizer.known_empty import contradict
 from seine.optimizer.rules.order_joins import choose_order
 from seine.optimizer.traverse import LARGEST_SUBSTITUTION, identity
 
@@ -42,19 +45,22 @@ def plain_block(plan: Plan, young: Young, *, estimates: Estimates | None = None)
         block.items,
         block.offsets,
         block.outputs,
-        stated_conditions(block),
+        explicit_equalities(block.conditions),
     )
     if sum(expression.size for expression in (*conditions, *outputs)) > LARGEST_SUBSTITUTION:
         return None  # some rules leave large expressions where they are
+    if contradict(conditions):
+        return None  # there is less to be made of it
     local, common = _pushed(items, starts, conditions)
     scans = [young(item) if isinstance(item, Scan) else (item, ()) for item in items]
     order = tuple(_order(items, scans, local, common, starts, estimates))
     layout = (starts, order, tuple(len(scan.schema) for scan, _ in scans))
-    return Block(
+    placed = Block(
         tuple(scans[item][0] for item in order),
         tuple(_placed(scans, local, common, layout)),
         tuple(_moved(output, layout) for output in outputs),
     )
+    return replace(placed, conditions=stated_conditions(placed))
 
 
 def _is_plain(plan: Plan) -> bool:

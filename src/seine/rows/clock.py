@@ -44,12 +44,18 @@ class Clock(Struct, frozen=True):
         """The event time up to which (exclusive) all instants are complete for some streams.
 
         A stream that has ended does not hold up the others; at the end of all input the final
-        instant, the largest timestamp of any accepted tuple, is complete too.
+        instant, the largest timestamp of any accepted tuple, is complete too. If no tuple came at all, that
+        is the instant before everything: what there is without tuples is reported then.
+
+        >>> Clock({"a": 7}, {"plain": 9}, end=True).progress(["a"])
+        10
+        >>> Clock({"a": 7}, end=True).progress(["a"]) == NEVER + 1
+        True
         """
         names = list(streams)
         if not names:
             return FOREVER
         now = max((self.now.get(self.domains.get(s, "plain"), NEVER) for s in names), default=NEVER)
         if self.end:
-            return now + 1 if now != NEVER else NEVER
+            return now + 1
         return min(min(self.watermarks[s], now) for s in names)

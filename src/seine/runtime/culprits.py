@@ -3,16 +3,23 @@
 Law: the choice depends on the network version, the entry and the fault alone. The weight of a query at a
 node is the product, over the inputs of that node down to streams, of the rows of the entry that its own
 conditions let pass there; those with at least half of the largest weight fail. If that was not enough the
-next try tells, and the next ones fail. An error has no weights: all who use the node fail.
+next try tells, and the next ones fail. Where calls of a function were at fault, those fail who make such
+calls there. An error has no weights: all who use the node fail.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 
 import pyarrow as pa
 
+from seine.algebra.expressions import Call, Expression, Parameter, walk
+from seine.algebra.plan import AggregateCall
+from seine.algebra.types import Type
+from seine.algebra.user_functions import PREFIX, calls_user_code
 from seine.evaluate.data_columns import DataColumns
+from seine.evaluate.kernels.spending import Called, TooMuchWork, call_text, constant_text, planning
 from seine.graph.node import Filter
 from seine.graph.parameter_table import ParameterTable
 from seine.intake.journal import Entry
@@ -54,23 +61,75 @@ class Culprits:
         users, nodes, words = sorted(self._users(fault)), self._nodes(fault), "it"
         if nodes:
             words = " and ".join(f"{self._network.nodes[i].kind} #{i}" for i in nodes)
-        if nodes and fault.kind != "error" and len(users) > 1:
+        if nodes and fault.kind not in ("error", "function") and len(users) > 1:
             users = heaviest({name: max(self._weights.of(name, i) for i in nodes) for name in users})
-        return {name: _failure(fault, words) for name in users}
+        reason = f"{fault.reason}, at {words}" if fault.kind == "function" else f"{words} {fault.reason}"
+        failure = Failure(fault.entry, fault.kind, f"{reason} (entry {fault.entry})")
+        return dict.fromkeys(users, failure)
 
     def _users(self, fault: Fault) -> set[str]:
         if fault.queries:
             return {*fault.queries} - {*self._entry.withheld}
-        return {name for i in self._nodes(fault) for name in self._served(i)}
+        if fault.kind == "function":
+            return {name for i in self._nodes(fault) for name in self._users_of_function(i, fault.calls[0])}
+        users = {name for i in self._nodes(fault) for name in served_queries(self._network, i)}
+        for made in (_is_made, _has_the_form, _has_the_name) if fault.calls else ():
+            callers = {name for i in self._nodes(fault) for name in self._callers(i, fault.calls, made)}
+            if users & callers:
+                return users & callers
+        return users
 
-    def _served(self, node_id: int) -> set[str]:
-        """The queries that a node serves; one that no query claims serves whoever reads it."""
-        readers = (node.id for node in self._network.nodes.values() if node_id in node.inputs)
-        return {*self._network.users(node_id)} or set[str]().union(*map(self._served, readers))
+    def _callers(self, node_id: int, calls: Sequence[Called], made: IsMade) -> Iterator[str]:
+        """The queries with a condition or a form at a node that makes one of some calls."""
+        for table_id, parts in self._network.nodes[node_id].computed:
+            table = self._network.tables[table_id]
+            mine = [call for part in parts for call in walk(part) if isinstance(call, Call)]
+            for number, row in table.rows.items() if mine else ():
+                if any(made(call, row, wanted) for call in mine for wanted in calls):
+                    yield from table.claims[number]
+
+    def _users_of_function(self, node_id: int, called: Called) -> set[str]:
+        """The queries that a node serves and that call a user's function there."""
+        users = served_queries(self._network, node_id)
+        tables = {*calling_tables(self._network.nodes[node_id], called.function)}
+        if not tables or None in tables:
+            return users
+        claims = [self._network.tables[i].claims.values() for i in tables if i is not None]
+        return users & set[str]().union(*(queries for rows in claims for queries in rows))
 
     def _nodes(self, fault: Fault) -> list[int]:
         nodes = self._network.nodes
         return [i for i in fault.nodes if i in nodes and not isinstance(nodes[i], SourceNode)]
+
+
+def served_queries(network: Network, node_id: int) -> set[str]:
+    """The queries that a node serves; one that no query claims serves whoever reads it."""
+    users = {*network.users(node_id)}
+    if users:
+        return users
+    readers = (node.id for node in network.nodes.values() if node_id in node.inputs)
+    return users.union(*(served_queries(network, reader) for reader in readers))
+
+
+IsMade = Callable[[Call, Sequence[object], Called], bool]
+
+
+def _has_the_name(call: Call, row: Sequence[object], wanted: Called) -> bool:
+    return call.name == wanted.function
+
+
+def _has_the_form(call: Call, row: Sequence[object], wanted: Called) -> bool:
+    return call.name == wanted.function and call_text(call) == wanted.call
+
+
+def _is_made(call: Call, row: Sequence[object], wanted: Called) -> bool:
+    """Whether a call, whose parameters are those of a row, is of this form and has these constants."""
+    if not _has_the_form(call, row, wanted):
+        return False
+    given = (
+        row[arg.index] if isinstance(arg, Parameter) else getattr(arg, "value", None) for arg in call.args
+    )
+    return {*map(constant_text, given)} >= {*wanted.constants}
 
 
 def network_of(deployment: Deployment, entry: Entry) -> tuple[Network, Version]:
@@ -95,8 +154,22 @@ def heaviest(weights: Mapping[str, int]) -> list[str]:
     return [name for name, weight in weights.items() if weight >= most * _SHARE_OF_HEAVIEST]
 
 
-def _failure(fault: Fault, words: str) -> Failure:
-    return Failure(fault.entry, fault.kind, f"{words} {fault.reason} (entry {fault.entry})")
+def calling_tables(value: object, function: str, table: int | None = None) -> Iterator[int | None]:
+    """The parameter tables whose conditions or forms of records call a user's function, within a node.
+
+    None stands for what the node itself calls, for all who use it.
+    """
+    if isinstance(value, tuple):
+        for part in value:
+            yield from calling_tables(part, function, table)
+    elif isinstance(value, Call):
+        if any(isinstance(one, Call) and one.name == PREFIX + function.lower() for one in walk(value)):
+            yield table
+    elif isinstance(value, AggregateCall) and value.function == function.lower():
+        yield table
+    elif is_dataclass(value) and not isinstance(value, (Expression, Type)):
+        for field in fields(value):
+            yield from calling_tables(getattr(value, field.name), function, getattr(value, "table", table))
 
 
 class Weights:
@@ -138,11 +211,15 @@ class Weights:
             return 0
         known = {filter_: self._claimed(filter_.table, query) for filter_ in filters}
         claimed = {filter_: table for filter_, table in known.items() if len(table)}
-        if not claimed:
+        if not claimed or any(map(_calls_user_code, claimed)):
             return int(batch.num_rows)
         rows = self._rows(batch, source)
         any_row = any_of([*claimed], {filter_.table: table for filter_, table in claimed.items()})
-        mask = any_row.holds(DataColumns(rows), rows.num_rows)
+        try:
+            with planning().counting():
+                mask = any_row.holds(DataColumns(rows), rows.num_rows)
+        except TooMuchWork:
+            return int(rows.num_rows)
         return rows.num_rows if mask is None else int(mask.sum())
 
     def _rows(self, batch: pa.RecordBatch, source: SourceNode) -> pa.RecordBatch:
@@ -159,6 +236,11 @@ class Weights:
         if table_id not in self._claims:
             self._claims[table_id] = _by_query(table)
         return table.part(self._claims[table_id].get(query, ()))
+
+
+def _calls_user_code(filter_: Filter) -> bool:
+    parts = (filter_.shape, *filter_.checks)
+    return any(part is not None and calls_user_code(part) for part in parts)
 
 
 def _by_query(table: ParameterTable) -> dict[str, list[int]]:

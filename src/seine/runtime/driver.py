@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
@@ -19,6 +20,7 @@ from seine.intake.paced_intake import PacedIntake
 from seine.intake.source_branch import PipelineShape
 from seine.operators.state.work_budget import NodeFault
 from seine.runtime.culprits import Culprits
+from seine.runtime.folder.at_work import clear_at_work
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.failures import Failure
 from seine.runtime.folder.faults import Fault
@@ -30,12 +32,19 @@ _logger = logging.getLogger(__name__)
 
 _MOST_WAITING = 2  # entries that may wait in the journal
 _POLL_SECONDS = 0.05
+_SECONDS_TO_LEAVE = 5.0  # that an entry may go on working for a query that is to run no more
+_SWEPT_ENTRIES = 256  # after so many the records of worker processes that are gone are removed
 
 Holdings = Callable[[int], Collection[Holding]]  # what queries hold together, in a network version
 Work = Callable[[int], Sequence[TaskReport]]  # does an entry: the reports of its tasks
 Progress = Callable[[Sink], None]
 Quarantine = Callable[[Mapping[str, Failure]], None]
 Judge = Callable[[int, Sequence[TaskReport]], Collection[str]]
+WithholdGone = Callable[[int, bool], None]
+
+
+class TriedOut(RunError):
+    """An entry was worked on without some of the queries, to see who kills: it is not to be delivered."""
 
 
 class Driver:
@@ -51,10 +60,13 @@ class Driver:
         progress: Progress,
         quarantine: Quarantine = lambda failures: None,
         judge: Judge = lambda entry, reports: (),
+        withhold_gone: WithholdGone = lambda first, ceased: None,
     ) -> None:
         """`quarantine` makes it durable that queries failed, and withholds from them what is written.
 
         `judge` names queries of which nothing of an entry is delivered, having made that durable.
+        `withhold_gone` lets the entries from one on go on without queries that were dropped, or with
+        `ceased` also without those that were paused or replaced.
 
         If `open_intake` opens a `PacedIntake`, entries are written at the pace of the micro-batches.
         """
@@ -70,8 +82,11 @@ class Driver:
         self._progress = progress
         self._quarantine = quarantine
         self._judge = judge
+        self._withhold_gone = withhold_gone
         self._suspected: set[tuple[int, tuple[int, ...]]] = set()  # entry and nodes that raised once
         self._suspects = Suspects(deployment)
+        self._leaving: _Leaving | None = None
+        self._anew = False  # the pipeline is to be started again, as it is
         self._sources_idle: Callable[[], bool] = lambda: False
         self.driving = False  # a pipeline runs, and is fed
         self._moved = threading.Condition()
@@ -105,10 +120,40 @@ class Driver:
             return
         else:
             number = reports[0].entry
+        if number == self._suspects.tried and number > self.committed:
+            self._suspects.after_pass()
+            self._start_anew()
+            raise TriedOut("a micro-batch was tried out", hint="it is repeated with everybody")
         with self._committing:
             self._commit(number, reports)
         with self._moved:
             self._moved.notify_all()
+
+    def _start_anew(self) -> None:
+        """Let the host start the pipeline again."""
+        self._anew = True
+        with self._moved:
+            self._moved.notify_all()
+
+    def leave_out(self, queries: Collection[str]) -> None:
+        """Let queries that are to run no more not hold up the entry that is worked on; from any thread.
+
+        If nodes of theirs are still at work in a few seconds, the pipeline is started again without them.
+        """
+        leaving = self._leaving
+        if leaving is None or leaving.entry != self.committed + 1:
+            leaving = self._leaving = _Leaving(self.committed + 1)
+        leaving.add(queries)
+
+    def _is_held_up(self) -> bool:
+        """Whether queries that are to run no more are still at work on the entry of then."""
+        leaving = self._leaving
+        if leaving is None or leaving.entry != self.committed + 1 or not leaving.is_due():
+            return False
+        if self._deployment.journal.exists(leaving.entry):
+            at_work = self._suspects.queries_at_work(leaving.entry)
+            leaving.holds_up = not leaving.queries.isdisjoint(at_work)
+        return leaving.holds_up
 
     @property
     def paced(self) -> bool:
@@ -134,6 +179,8 @@ class Driver:
         self._sink.commit(entry, reports, self._holdings(entry.network), withheld)
         self._deployment.journal.discard_before(entry.number)
         self._deployment.faults.clear()  # of attempts that others made up for
+        if entry.number % _SWEPT_ENTRIES == 0:
+            clear_at_work(self._deployment.at_work)
         self._hand_over(entry)
         if 0 <= self._deployment.settings.start == entry.number - 2:  # its first batch is Spark's for good
             self._deployment.sweep()
@@ -156,9 +203,15 @@ class Driver:
             self._handed_over = True
 
     def renew(self) -> bool:
-        """Is a pipeline wanted that has another number of stages? To be called before one is started."""
-        wanted, self._handed_over = self._handed_over, False
+        """Is another pipeline wanted than the one before? To be called before one is started."""
+        wanted = self._handed_over or self._anew
+        self._handed_over = self._anew = False
         return wanted
+
+    @property
+    def wants_another(self) -> bool:
+        """Is the pipeline that runs to end, for another one?"""
+        return self._handed_over or self._anew
 
     def close(self) -> None:
         """Take no more reports, once those that have come are committed, and let go of the sources."""
@@ -199,8 +252,12 @@ class Driver:
         self._sources_idle = sources_idle
         self.driving = True
         try:
-            while not (self.finished or self._stopped or self._handed_over):
+            while not (self.finished or self._stopped or self.wants_another):
                 watch()
+                if self._is_held_up():
+                    _logger.warning("queries that ended are still at work: the pipeline starts again without")
+                    self._anew = True
+                    continue
                 if not self._feed():
                     with self._moved:
                         self._moved.wait(_POLL_SECONDS)
@@ -215,6 +272,7 @@ class Driver:
     def run_some(self, work: Work) -> bool:
         """Do what there is to do at the moment, here and now; False if that was nothing."""
         fed = self._feed()
+        self._make_ready()
         waiting = range(self._sink.totals.entry + 1, self._written + 1)
         for number in waiting:
             self.commit(self._done(work, number))
@@ -247,20 +305,29 @@ class Driver:
 
     def _is_believed(self, fault: Fault) -> bool:
         """Whether a fault is to be put down to somebody; an error that is met for the first time is noted."""
-        if fault.kind == "budget" or (fault.entry, fault.nodes) in self._suspected:
+        if fault.kind in ("budget", "function") or (fault.entry, fault.nodes) in self._suspected:
             return True
         self._suspected.add((fault.entry, fault.nodes))
         _logger.warning("tried once more: %s", fault.reason, extra={"entry": fault.entry})
         return False
 
-    def settle_death(self) -> None:
-        """Note that a process died that left no fault; a query may be quarantined for it.
+    def settle_death(self, task: int | None = None) -> bool:
+        """Note that a process died that left no fault; whether the next attempt is another one for it.
 
-        To be called when nothing runs, once for each death.
+        A query may be quarantined, or the next attempt have some of the queries only. `task` is the host's
+        number of the task whose process died. To be called when nothing runs, once for each death.
         """
-        failures = self._suspects.after_death(self.committed + 1, self._sink.totals.port_rows)
+        failures = self._suspects.after_death(self.committed + 1, task)
         if failures:
             self._fail(failures)
+        return bool(failures) or self._suspects.tried is not None
+
+    def _make_ready(self) -> None:
+        """Let the entries that wait have the queries that they are to have. Nothing may run."""
+        self._suspects.lay_out()
+        self._withhold_gone(self.committed, self._leaving is not None and self._leaving.holds_up)
+        if self._leaving is not None:
+            self._leaving.clear()
 
     def _fail(self, failures: Mapping[str, Failure]) -> None:
         self._quarantine(failures)
@@ -272,6 +339,7 @@ class Driver:
 
         With `offer` it is worked on though no rows come for it.
         """
+        self._make_ready()
         with self._committing:
             intake = self._paced_intake
             if intake is not None and self._written <= self._sink.totals.entry:
@@ -313,3 +381,36 @@ class Driver:
             self._intake, self._following = self._open_intake(False), False
             entry = self._intake.next_entry()
         return entry is not None
+
+
+class _Leaving:
+    """Queries that are to run no more, and the entry that was worked on when that was said.
+
+    Each time that one is looked for takes twice as long as the one before: however often queries are dropped,
+    an entry that takes long comes to its end.
+    """
+
+    def __init__(self, entry: int) -> None:
+        self.entry = entry
+        self.queries: set[str] = set()
+        self.holds_up = False  # one of them was found at work
+        self._seconds = _SECONDS_TO_LEAVE
+        self._next_look = 0.0
+
+    def add(self, queries: Collection[str]) -> None:
+        """These too are to run no more."""
+        if not self.queries:
+            self._next_look = time.monotonic() + self._seconds
+        self.queries |= {*queries}
+
+    def is_due(self) -> bool:
+        """Is it time to look for them?"""
+        if not self.queries or time.monotonic() < self._next_look:
+            return False
+        self._seconds *= 2
+        self._next_look = time.monotonic() + self._seconds
+        return True
+
+    def clear(self) -> None:
+        """None of them runs any more."""
+        self.queries, self.holds_up = set(), False

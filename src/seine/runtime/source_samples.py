@@ -77,7 +77,8 @@ def _take(declared: StreamDef | RelationDef, most: int) -> Sample | None:
     try:
         sample = sample_source(declared, most)
     except (SeineError, OSError, pa.ArrowException) as error:
-        _logger.info("source not sampled", extra={"source": declared.name, "reason": str(error)})
+        reason = error.message if isinstance(error, SeineError) else str(error)
+        _logger.info("source not sampled", extra={"source": declared.name, "reason": reason})
         return None
     if sample is None:
         return None

@@ -14,13 +14,16 @@ from seine.algebra.plan import Plan, Query
 from seine.algebra.search_plan import Search
 from seine.errors import ScriptError, SeineError
 from seine.frontends.script.script import Script
-from seine.safety.cures.cures import Cure, cures, would_last
+from seine.optimizer.known_empty import is_known_empty
+from seine.safety.cures.cures import Cure, cures, reusing_cures, would_last
 from seine.safety.cures.search_cures import search_cures
 from seine.safety.cures.time_cures import time_cures
 from seine.safety.held_punctuations import BOUNDED, HeldScheme, growth_words, held_schemes
 from seine.safety.states.check_plan import judge, notes
 from seine.safety.states.document_states import document_cure
 from seine.safety.states.stateful_streams import kept_scans
+
+NEVER_REPORTS = "it can never report anything: its conditions contradict one another"
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,9 @@ def verdict(query: Query) -> Verdict:
     accepted.
     """
     try:
+        if is_known_empty(query.plan):
+            kept = {scan.alias: True for scan in kept_scans(query.plan)}
+            return Verdict(query.name, True, True, kept, NEVER_REPORTS)
         judged = _of_tuples(query, judge(query.plan))
         held = held_schemes(query.plan) if judged.safe else []
     except RecursionError:
@@ -112,7 +118,8 @@ def _cure(plan: Plan, lasting: Sequence[str]) -> str:
     elif isinstance(plan, Search):
         ways = search_cures(plan, lasting)
     else:
-        additions = [_words_of(cure) for cure in cures(plan)]
+        lasting_cures = cures(plan)
+        additions = map(_words_of, [*lasting_cures, *reusing_cures(plan, lasting_cures)])
         ways = [f"declare {', or '.join(additions)}", *time_cures(plan)]
     return "; or ".join([*ways, "say WITH (unbounded = true)"])
 
@@ -120,6 +127,8 @@ def _cure(plan: Plan, lasting: Sequence[str]) -> str:
 def _words_of(cure: Cure) -> str:
     """Additions in words; a window is one that changes the answer."""
     words = " and ".join(map(str, cure))
+    if any(addition.reuses is not None for addition in cure):
+        return f"{words} (values that come again join no older tuples)"
     return words if all(addition.columns for addition in cure) else f"{words} (older tuples no longer count)"
 
 

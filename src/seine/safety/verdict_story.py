@@ -10,10 +10,12 @@ from dataclasses import dataclass
 
 from seine.algebra.document_plan import DocumentQuery
 from seine.algebra.plan import Plan, Scan
-from seine.algebra.plan_text import interval_text
+from seine.algebra.plan_text import column_name, interval_text
+from seine.algebra.schema_graphs import unread_columns
 from seine.algebra.search_plan import Search
 from seine.errors import printable
 from seine.optimizer.closing_groups import with_all_closing_times
+from seine.optimizer.known_empty import is_known_empty
 from seine.safety.graph.chains import punctuated
 from seine.safety.graph.punctuation_graph import CLOCK, Closer, Graph
 from seine.safety.graph.transformed import transformed
@@ -49,24 +51,35 @@ def _search_story(scan: Scan) -> str:
     return f"search, tuples of {scan.alias}: {freed}"
 
 
+def _unread_lines(plan: Search) -> list[str]:
+    """In which columns a search looks for no words: all but those of type STRING; times are not named."""
+    named = [
+        f"{', '.join(columns)} of {column_name(table.name)}"
+        for table in plan.graph.tables.values()
+        if (columns := [f"{column_name(field.name)} ({field.type})" for field in unread_columns(table)])
+    ]
+    return [f"words are looked for in STRING columns alone, not in {'; '.join(named)}"] if named else []
+
+
 def safety_lines(plan: Plan, joined: Sequence[Nested] = ()) -> list[str]:
     """What frees each state, the punctuation graph, how streams are joined that punctuations free, and
     the punctuations that stay.
 
     There is little to say if windows bound all, and nothing if nothing is kept.
     """
+    unread = [printable(line) for line in _unread_lines(plan)] if isinstance(plan, Search) else []
     scans = kept_scans(plan)
-    if len(scans) > MOST_STREAMS:
-        return []
+    if len(scans) > MOST_STREAMS or is_known_empty(plan):
+        return unread
     if isinstance(plan, DocumentQuery):
         return [printable(line) for line in story(plan)]
     if all(scan.window is not None for scan in scans):
         if isinstance(plan, Search):
-            return []
+            return unread
         return _punctuation_lines(plan) if any(scan.stream.schemes for scan in scans) else []
     lines = story(plan)
     if isinstance(plan, Search):
-        return [printable(line) for line in lines]
+        return [*(printable(line) for line in lines), *unread]
     if graph_edges := edges(plan):
         lines.append(f"punctuation graph: {'; '.join(map(str, graph_edges))}")
     if joined and len(scans) <= MOST_PLANNED:
@@ -122,7 +135,9 @@ def _plan_lines(plan: Plan, joined: Sequence[Nested]) -> list[str]:
     ordered = sorted(used, key=lambda one: (one[0], one[1].columns))
     schemes = [f"{names[number]}.{punctuated(columns[number], closer.columns)}" for number, closer in ordered]
     is_enough = bool(schemes) and is_safe(graph, tree)
-    enough = f"; punctuations on {', '.join(schemes)} are enough" if is_enough else ""
+    grows = any(not scheme.is_bounded for scheme in held_schemes(plan))
+    what = "are enough for tuples" if grows else "are enough"
+    enough = f"; punctuations on {', '.join(schemes)} {what}" if is_enough else ""
     return [f"joined as {_tree_words(tree, names)}{enough}"]
 
 

@@ -97,6 +97,10 @@ class StatusAnswer(TypedDict):
     version: Annotated[int, Field(description="of the network")]
     entry: Annotated[int, Field(description="the last that was delivered; -1 before the first")]
     written: Annotated[int, Field(description="the last that was admitted")]
+    waiting: Annotated[
+        int,
+        Field(description="entries after `entry` that there is work for: 0 if all is delivered"),
+    ]
     batches: int
     input_rows: int
     output_rows: int
@@ -241,7 +245,7 @@ class FailureAnswer(TypedDict):
     """Why a query failed: what it did, and the first entry that does not count for it."""
 
     entry: int
-    kind: Literal["budget", "error", "memory", "quota"]
+    kind: Literal["budget", "death", "error", "memory", "quota", "function"]
     reason: str
 
 

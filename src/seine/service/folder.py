@@ -23,9 +23,9 @@ import json
 import os
 from typing import Any
 
+from seine.disk_sync import make_folder, sweep_temporaries, write_whole
 from seine.errors import SeineError
 from seine.intake.files import lies_within
-from seine.runtime.folder.durable import write_whole
 from seine.runtime.folder.mounted_path import refuse_remote
 from seine.runtime.folder.settings import read_record
 from seine.runtime.output.overwriting import refuse_inside
@@ -74,6 +74,16 @@ class ServiceFolder:
         """Let clients find the service."""
         write_whole(self._address, json.dumps(address, indent=1).encode())
 
+    def recover(self) -> None:
+        """Remove files that a kill kept from becoming whole; whoever writes beside us holds the folder."""
+        handle = os.open(self.path, os.O_RDONLY)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            for place in (self.path, self.samples, self.sinks):
+                sweep_temporaries(place)
+        finally:
+            os.close(handle)
+
     def withdraw(self) -> None:
         if os.path.exists(self._address):
             os.remove(self._address)
@@ -105,7 +115,7 @@ class FolderLock:
 
     def __init__(self, path: str) -> None:
         try:
-            os.makedirs(path, exist_ok=True)
+            make_folder(path)
             self._file = open(os.path.join(path, "lock"), "ab")  # noqa: SIM115 - release() closes it
         except OSError as error:
             raise SeineError(

@@ -73,7 +73,7 @@ def _whole_service(status: StatusAnswer, ready: bool) -> Iterator[Metric]:
     yield _counter("output_rows", "records delivered", [((), status["output_rows"])])
     yield _counter("dead_letters", "lines that were not let in", [((), status["dead_letters"])])
     yield _counter("shed_tuples", "tuples that memory limits pushed or kept out", [((), status["shed"])])
-    waiting = status["written"] - status["entry"]
+    waiting = status["waiting"]
     yield _gauge("waiting_entries", "journal entries admitted and not delivered", [((), waiting)])
     yield _gauge("network_version", "version of the shared network", [((), status["version"])])
     yield _gauge("nodes", "nodes of the shared network", [((), status["nodes"])])

@@ -108,6 +108,15 @@ class ServiceView:
             return "failed"
         return "paused" if registered.paused else "running"
 
+    def standing(self, ceased: bool) -> dict[str, int]:
+        """The queries that entries may run with, and from which one on.
+
+        With `ceased` they are those that run: of others, and of those that they replaced, records are lost.
+        """
+        if not ceased:
+            return {one.query.name: 0 for one in self.registered.values()}
+        return {one.query.name: one.position.entry for one in self.registered.values() if not one.paused}
+
     @property
     def over_quota(self) -> dict[str, str]:
         """The queries that are paused because their owner had too much, and why."""

@@ -24,11 +24,10 @@ from dataclasses import dataclass, field
 from threading import Lock
 
 from seine.algebra.definitions import PUSHED, StreamDef
-from seine.disk_sync import sync_to_disk
+from seine.disk_sync import make_folder, sweep_temporaries, sync_to_disk, write_whole
 from seine.errors import SeineError, TakenError
 from seine.intake.intake_state import FileCursor, LineCursor, StreamState, file_identity
 from seine.intake.pushed_names import PUSHED_NAME, is_other_push
-from seine.runtime.folder.durable import write_whole
 
 _MOST_KEYS = 100_000  # of a stream: a retry that comes after so many others is taken for a new request
 _MOST_WAITING_FILES = 1000
@@ -64,7 +63,8 @@ class _PushedFolder:
     def read(path: str) -> _PushedFolder:
         """What a folder holds; a request that was cut off in the middle is not there."""
         folder = _PushedFolder(path)
-        os.makedirs(folder.aside, exist_ok=True)
+        make_folder(folder.aside)
+        sweep_temporaries(path)
         log = os.path.join(path, _LOG)
         if os.path.exists(log):
             _end_line(log)
@@ -153,6 +153,11 @@ class _PushedFolder:
         for match in gone:
             os.rename(os.path.join(self.path, match[0]), os.path.join(self.aside, match[0]))
             self.waiting.pop(match[0], None)
+        for folder in (
+            self.path,
+            self.aside,
+        ):  # or one that no position names might be read again
+            sync_to_disk(folder)
         self._shorten_log()
 
     def remove_unnamed(self, position: Mapping[str, FileCursor]) -> None:
@@ -190,7 +195,7 @@ class PushDoor:
     def open(self, stream: StreamDef) -> None:
         """Make the folder of a stream."""
         if stream.source is not None:
-            os.makedirs(stream.source.path, exist_ok=True)
+            make_folder(stream.source.path)
 
     def clear(self, streams: Iterable[StreamDef]) -> None:
         """Remove the folders of streams that are gone."""

@@ -13,7 +13,7 @@ leaves half done has no name in the catalog and is written over by the next chan
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
 from dataclasses import dataclass, replace
 from threading import Lock
@@ -37,7 +37,7 @@ from seine.network.plan.running_plan import running_plan
 from seine.optimizer.block import Blocks
 from seine.rare_collections import rare_collections
 from seine.runtime.folder.deployment import Deployment
-from seine.runtime.folder.failures import Failure
+from seine.runtime.folder.failures import Failure, withhold_gone
 from seine.runtime.folder.sample_files import SampleFiles
 from seine.runtime.folder.sampling import StreamSamples
 from seine.runtime.option_secrets import OptionSecrets
@@ -81,13 +81,9 @@ _logger = logging.getLogger(__name__)
 Reading = TypeVar("Reading")
 
 _MOST_LOGGED_NAMES = 5  # of queries that begin or end in one change
-_LONG_SCRIPT = (
-    1 << 17
-)  # characters; a longer one makes so many objects that looking at all of them is in vain
+_LONG_SCRIPT = 1 << 17  # characters; a longer one makes so many objects that looking at all is in vain
 _MOST_SECONDS_FOR_A_TURN = 1.0  # that an entry waits for a change to be over, to look at relations
-_MOST_ADDED_WHILE_ENTRIES_WAIT = (
-    100  # so many queries are added while entries wait; more of them must not stop the stream
-)
+_MOST_ADDED_WHILE_ENTRIES_WAIT = 100  # queries; more of them must not stop the stream
 
 
 class Registrar:
@@ -179,8 +175,13 @@ class Registrar:
         retained: RetainedEntries | None,
         secrets: OptionSecrets,
         quota: Quota,
+        leave_out: Callable[[Collection[str]], None] = lambda queries: None,
     ) -> None:
-        """Name those who must hear of changes, before the first one, and what new ones may need."""
+        """Name those who must hear of changes, before the first one, and what new ones may need.
+
+        `leave_out` is told which queries are to run no more.
+        """
+        self._leave_out = leave_out
         self._retained, self._secrets, self._quota = retained, secrets, quota
         self._intake, self._sink, self._publisher = intake, sink, publisher
 
@@ -296,9 +297,9 @@ class Registrar:
         for key, failure in self.view.failures.items():
             self._withhold(self.view.registered[key].query.name, failure.entry)
 
-    def withhold_waiting(self, name: str) -> None:
-        """Let what is written and not delivered go on without a query that is gone."""
-        self._withhold(name, self._sink.totals.entry)
+    def withhold_gone(self, first: int, ceased: bool = False) -> None:
+        """Let entries from one on go on without queries that do not stand; to be called when nothing runs."""
+        withhold_gone(self._deployment, first, self.view.version, self.view.standing(ceased))
 
     def _withhold(self, name: str, first: int, end: int | None = None) -> None:
         """Let the entries from one on, up to another one, run without a query."""
@@ -448,21 +449,24 @@ class Registrar:
         declared, names = tuple(changed_declarations(view, edit)), tuple(one.name for one in begin.values())
         outcome = Outcome(after.version, positions.entry, names, dropped, computes, declared=declared)
         lines = [note.line(**outcome.facts) for note in edit.notes]
-        enter(self._catalog, edit, view, after, entered, planned.change, lines)
+        owed = edit.notes[0].owed() if edit.notes else []
+        enter(self._catalog, edit, view, after, entered, planned.change, [*owed, *lines])
         self.view, self.relations = after, planned.relations
         self._settled.begin(begun.values(), after.nodes)
         self._publisher.publish_view(after)
         self._intake.change(feeds, leaving)
         self._intake.alter([edit.declared.streams[name] for name in sorted(edit.altered)])
         limits = {query.name: limit_of(query) for query in begin.values()}
-        self._sink.roster.announce(positions.entry, [query.name for query in cease.values()], limits)
+        ended = [query.name for query in cease.values()]
+        self._sink.roster.announce(positions.entry, ended, limits)
+        self._leave_out(ended)
         _logger.info(
             "network changed",
             extra={
                 "version": after.version,
                 "entry": positions.entry,
                 "begin": _shown(list(limits)),
-                "end": _shown([query.name for query in cease.values()]),
+                "end": _shown(ended),
             },
         )
         for note, line in zip(edit.notes, lines, strict=True):

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import pyarrow as pa
-from msgspec import convert
 
 from seine.algebra.plan import Query, tables_needed
 from seine.algebra.schema_graphs import SchemaGraphs
@@ -23,6 +22,7 @@ from seine.runtime.folder.failures import Failure
 from seine.runtime.history_replay import HistoryStart
 from seine.service.access.allow_list import confine
 from seine.service.published_view import RegisteredQuery, ServiceView, frozen
+from seine.typed_json import typed_value
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def restore(
     registered = {query.name.lower(): _registered(query, network, graphs) for query in catalog.queries()}
     for key, one in registered.items():
         declared.add_query(key, one.query)
-    declared.views.update(convert(catalog.setting("views", {}), dict[str, ViewDef]))
+    declared.views.update(typed_value(catalog.setting("views", {}), dict[str, ViewDef]))
     sinks = {one.definition.name.lower(): one for one in catalog.sinks()}
     declared.sinks.update((key, one.definition) for key, one in sinks.items())
     view = ServiceView(
@@ -69,8 +69,8 @@ def restore(
         network.depth,
         catalog.setting("epoch", 0),
         frozen(catalog.setting("since", {})),
-        frozen(convert(catalog.setting("failures", {}), dict[str, Failure])),
-        histories=frozen(convert(catalog.setting("histories", {}), dict[str, HistoryStart])),
+        frozen(typed_value(catalog.setting("failures", {}), dict[str, Failure])),
+        histories=frozen(typed_value(catalog.setting("histories", {}), dict[str, HistoryStart])),
         sinks=frozen(sinks),
     )
     running = (one.query for one in registered.values() if not one.paused)

@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 from itertools import islice
 from threading import RLock
 
-from msgspec import convert
-
 from seine.algebra.definitions import StreamDef
 from seine.catalog import Catalog
 from seine.intake.alignment import NO_LEAD, Lead
@@ -73,6 +71,7 @@ from seine.service.source_gate import SourceGate
 from seine.service.stream_answer import stream_answer
 from seine.service.waiting_queries import waits_for
 from seine.sinks.sink_threads import SinkThreads
+from seine.typed_json import typed_value
 
 _logger = logging.getLogger(__name__)
 
@@ -85,7 +84,8 @@ class ServiceOptions:
     opened: what is registered can be looked at and dropped, and nothing runs. Within the limit `retain` input
     that is done is kept, for queries that begin with history; within `keep`, results and dead letters.
     `secrets` are values of options. `reach` is what may be read and written, beside `input/` and
-    `output/` of the folder. `quota` is the most of each owner. `traces` get every micro-batch.
+    `output/` of the folder. `quota` is the most of each owner. `traces` get every micro-batch. Each worker
+    process may have `worker_memory` bytes to itself, 0: as many as there are.
     """
 
     batch_rows: int | None = None
@@ -103,6 +103,7 @@ class ServiceOptions:
     reach: AllowList = field(default_factory=AllowList)
     quota: Quota = field(default_factory=Quota)
     traces: BatchTraces | None = None
+    worker_memory: int = 0
 
 
 class Service:
@@ -127,14 +128,15 @@ class Service:
         self._prepare(options)
         load_functions(self.deployment.folder)
         keep_functions(self.deployment.folder)
-        self.deployment.remove_cache()  # of a process that was killed
+        self.deployment.recover()
+        folder.recover()
         os.makedirs(folder.input, exist_ok=True)
         self._door, self._pushes = SparkDoor(), PushDoor(folder.pushed)
         with self._catalog.read() as snapshot:
             self._reach = options.reach.with_own(folder.input, folder.output)
             sources = SourceGate(folder, options.secrets, self._door, self._pushes, self._reach)
             restored = restore(snapshot, self.deployment, sources.roots, options.strategy)
-            pending_lines = convert(snapshot.setting(PENDING, []), list[str])
+            pending_lines = typed_value(snapshot.setting(PENDING, []), list[str])
         view, turn = restored[0], RLock()
         self._turn = turn
         shutil.rmtree(folder.snapshots, ignore_errors=True)  # of a backup that was cut off
@@ -160,7 +162,13 @@ class Service:
         retained = self._retained if options.retain is not None else None
         self._quota, self._traces = options.quota, options.traces
         self.registrar.connect(
-            self._intake, self.sink, self.publisher, retained, options.secrets, options.quota
+            self._intake,
+            self.sink,
+            self.publisher,
+            retained,
+            options.secrets,
+            options.quota,
+            lambda queries: self.driver.leave_out(queries),
         )
         self._progress = options.progress
         if options.depth > planned_depth(self.deployment):
@@ -174,12 +182,14 @@ class Service:
             self._committed,
             self.registrar.quarantine,
             self._judge,
+            self.registrar.withhold_gone,
         )
         if self._sinks is not None:
             self._sinks.clear(view.sinks)
             self._follow_sinks()
             self.publisher.listen(self._follow_sinks)
         self.registrar.withhold_failed()  # the last process may have ended before it did
+        self.registrar.withhold_gone(self.sink.totals.entry)
         _logger.info(
             "service opened",
             extra={
@@ -197,10 +207,12 @@ class Service:
             if had != FORMAT:
                 options.notice(f"the folder had format {had}, and has format {FORMAT} now")
             self.deployment.allow(options.budget)
+            self.deployment.hold_workers(options.worker_memory)
             return
         self.deployment.refuse_foreign()
         self.deployment.versions.save(Network(live=True), [], {})
         self.deployment.create(new_settings(options.buckets, options.depth, budget=options.budget))
+        self.deployment.hold_workers(options.worker_memory)
 
     def _open_retained(self, options: ServiceOptions) -> RetainedEntries | None:
         """What is retained of the input that is done, and goes on being so while a query is behind."""
@@ -299,6 +311,11 @@ class Service:
         self._lock.release()
         _logger.info("service closed", extra={"folder": self.folder.path, "entry": self.sink.totals.entry})
 
+    @property
+    def waiting_entries(self) -> int:
+        """Entries that are admitted and not delivered, but for one that only waits for rows of Spark's."""
+        return self.deployment.journal.waiting_after(self.published.figures.entry)
+
     def status(self) -> StatusAnswer:
         """What the service is doing, in numbers."""
         state, last = self.published, self.deployment.journal.last()
@@ -312,6 +329,7 @@ class Service:
             "version": view.version,
             "entry": figures.entry,
             "written": last.number if last is not None else -1,
+            "waiting": self.waiting_entries,
             "batches": figures.batches,
             "input_rows": figures.input_rows,
             "output_rows": figures.output_rows,

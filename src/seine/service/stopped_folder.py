@@ -6,9 +6,11 @@ nothing runs. It is the same service otherwise, with the same lock, catalog and 
 
 from __future__ import annotations
 
+from seine.intake.journal import Entry
 from seine.service.access.principal import LOCAL
 from seine.service.answers import OutcomeAnswer, QueryAnswer, StatusAnswer, StreamAnswer
 from seine.service.folder import ServiceFolder
+from seine.service.outcome import Outcome
 from seine.service.service import Service, ServiceOptions
 
 
@@ -19,12 +21,21 @@ class StoppedFolder:
         self._service = Service(ServiceFolder(path), ServiceOptions(depth=1, reading=False))
 
     def drop(self, name: str) -> OutcomeAnswer:
-        """Drop a query; what is written and not delivered goes on without it."""
-        registrar = self._service.registrar
-        query = registrar.view.find(name).query.name
+        """Drop a query; what is written and not delivered goes on without it.
+
+        One that was dropped before is dropped from such entries when the folder is opened.
+        """
+        view = self._service.registrar.view
+        waiting = [entry for entry in self._service.deployment.journal.entries() if self._waits(entry)]
+        gone = {one for entry in waiting for one in entry.withheld if one.lower() == name.lower()}
+        if name.lower() not in view.registered and gone:
+            return Outcome(view.version, min(one.number for one in waiting), dropped=tuple(gone)).to_json()
         outcome = self._service.changes.drop(LOCAL, name)
-        registrar.withhold_waiting(query)
+        self._service.registrar.withhold_gone(self._service.sink.totals.entry)
         return outcome.to_json()
+
+    def _waits(self, entry: Entry) -> bool:
+        return entry.number > self._service.sink.totals.entry
 
     def queries(self) -> list[QueryAnswer]:
         """Every query with what it has delivered, in the order of registration."""

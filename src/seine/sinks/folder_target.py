@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from seine.algebra.plan import Query
 from seine.catalog import StoredSink
-from seine.disk_sync import sync_to_disk
+from seine.disk_sync import make_folder, sync_to_disk
 from seine.sinks.record_piece import RecordPiece
 from seine.sinks.record_table import record_schema, record_table
 from seine.sinks.sink_target import SinkTarget
@@ -45,7 +45,7 @@ class FolderTarget(SinkTarget):
             self._write_table(f"query={_file_name(query)}", f"{name}.parquet", query, lines)
 
     def _write_lines(self, name: str, lines: bytes) -> None:
-        os.makedirs(self._folder, exist_ok=True)
+        make_folder(self._folder)
         temporary = os.path.join(self._folder, f".{name}.tmp")
         with open(temporary, "wb") as file:
             file.write(lines)
@@ -53,11 +53,10 @@ class FolderTarget(SinkTarget):
 
     def _write_table(self, part: str, name: str, query: str, lines: bytes) -> None:
         folder = os.path.join(self._folder, part)
-        os.makedirs(folder, exist_ok=True)
+        make_folder(folder)
         temporary = os.path.join(folder, f".{name}.tmp")
         pq.write_table(record_table(lines, self._schemas[query]), temporary)
         _publish(temporary, os.path.join(folder, name))
-        sync_to_disk(self._folder)
 
 
 def _publish(temporary: str, path: str) -> None:

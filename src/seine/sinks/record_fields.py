@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Raw
 
 from seine.sinks.net_changes import Row
+from seine.typed_json import json_decoder
 
 _NUL = re.compile(rb"(?<!\\)((?:\\\\)*)\\u0000")  # an escape, and no escaped backslash before u0000
 
@@ -21,9 +22,9 @@ class _Record(msgspec.Struct):
     row: Raw
 
 
-_decode = msgspec.json.Decoder(_Record).decode
-_decode_row = msgspec.json.Decoder(dict[str, Raw]).decode
-_decode_text = msgspec.json.Decoder(str).decode
+_decode = json_decoder(_Record).decode
+_decode_row = json_decoder(dict[str, Raw]).decode
+_decode_text = json_decoder(str).decode
 _NULL = Raw(b"null")
 
 

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 import msgspec
 from msgspec import Raw
 
+from seine.typed_json import json_decoder
+
 
 class _Keyed(msgspec.Struct):
     """A record, of which the row's values stay text."""
@@ -14,7 +16,7 @@ class _Keyed(msgspec.Struct):
     row: dict[str, Raw]
 
 
-_decode = msgspec.json.Decoder(_Keyed).decode
+_decode = json_decoder(_Keyed).decode
 _NULL = Raw(b"null")
 
 

@@ -14,10 +14,10 @@ from collections.abc import Callable, Mapping, Sequence
 from seine.algebra.plan import Query
 from seine.algebra.sink_definition import SinkDef
 from seine.catalog import StoredSink
+from seine.disk_sync import write_whole
 from seine.errors import RunError
 from seine.intake.retention_limit import RetentionLimit
 from seine.runtime.folder.deployment import Deployment
-from seine.runtime.folder.durable import write_whole
 from seine.runtime.folder.settings import read_record
 from seine.runtime.option_secrets import OptionSecrets
 from seine.runtime.output.overwriting import refuse_inside

@@ -13,7 +13,7 @@ import os
 
 from msgspec import Struct, structs
 
-from seine.runtime.folder.durable import write_whole
+from seine.disk_sync import write_whole
 from seine.runtime.folder.settings import read_record
 from seine.typed_json import write_json
 

@@ -10,6 +10,7 @@ from threading import Lock
 
 from seine.algebra.plan import Query
 from seine.catalog import StoredSink
+from seine.disk_sync import make_folder
 from seine.intake.allowed_hosts import Hosts
 from seine.intake.retention_limit import RetentionLimit
 from seine.runtime.option_secrets import OptionSecrets
@@ -83,7 +84,7 @@ class SinkThreads:
 
     def clear(self, sinks: Mapping[str, StoredSink]) -> None:
         """Remove the positions of sinks that are gone, and make a place for others, before all begins."""
-        os.makedirs(self._folder, exist_ok=True)
+        make_folder(self._folder)
         kept = {f"{one.identity}.json" for one in sinks.values()}
         for name in os.listdir(self._folder):
             if name not in kept:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import time
 
+from seine.disk_sync import make_folder, write_whole
 from seine.intake.retention_limit import RetentionLimit
-from seine.runtime.folder.durable import write_whole
 
 
 class UndeliveredFiles:
@@ -17,7 +17,7 @@ class UndeliveredFiles:
 
     def add(self, name: str, content: bytes) -> None:
         """Write a file, durably; the same one again replaces it."""
-        os.makedirs(self._folder, exist_ok=True)
+        make_folder(self._folder)
         write_whole(os.path.join(self._folder, name), content)
         if self._keep is not None:
             self._trim(self._keep)

@@ -37,10 +37,17 @@ class StateHandles:
     It is one state variable: Spark makes each of them ready anew in every task.
     """
 
-    def __init__(self, handle: StatefulProcessorHandle, cache: str, stage: int, before: str | None) -> None:
-        """`before` has the state that another pipeline left for this one."""
+    def __init__(
+        self,
+        handle: StatefulProcessorHandle,
+        cache: str,
+        stage: int,
+        before: str | None,
+        stages_before: int = 0,
+    ) -> None:
+        """`before` has the state that another pipeline, of so many stages, left for this one."""
         self._stage = stage
-        self._before = before
+        self._before, self._stages_before = before, stages_before
         self._blobs = handle.getMapState("blobs", _NAME, _BLOB)
         scratch = _scratch()
         self._cache = os.path.join(scratch, os.path.basename(cache)) if scratch else cache
@@ -60,8 +67,10 @@ class StateHandles:
 
     def _take_over(self, bucket: int) -> StateHead | None:
         """The state that the pipeline before this one left, made our own."""
-        head = read_head(self._before, self._stage, bucket) if self._before else None
-        if head is None or self._before is None:
+        if self._before is None:
+            return None
+        head = read_head(self._before, self._stage, bucket, self._stages_before)
+        if head is None:
             return None
         for name in head.segments:
             blob = read_segment(self._before, self._stage, bucket, name)

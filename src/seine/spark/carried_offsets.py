@@ -8,8 +8,8 @@ branch, which takes over the state; then that micro-batch is given the offsets t
     spark-..6/offsets/0      v1, settings, {"entry": 7}                              the first of the next one
                           -> v1, settings, {"entry": 7}, {"bids": {"0": 120}}, -     `-`: a branch that is new
 
-Law: nothing but `offsets/0` says whether this was done, and it is replaced whole; until then the checkpoint
-before it stays. So a crash anywhere leads to the same offsets.
+Law: nothing but `offsets/0` says whether this was done, and it is replaced whole, when all else is durable;
+until then the checkpoint before it stays. So a crash anywhere leads to the same offsets.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from __future__ import annotations
 import os
 import shutil
 
+from seine.disk_sync import sync_tree, write_whole
 from seine.runtime.folder.deployment import Deployment
-from seine.runtime.folder.durable import write_whole
 from seine.spark.offset_log import NO_OFFSET, SOURCES_AT, last_batch, offset_lines, unreadable_offsets
 
 
@@ -50,6 +50,7 @@ def carry_offsets(deployment: Deployment) -> None:
     for place, branch in enumerate(settings.branches, 1):
         if branch in known:
             _carry_metadata(checkpoint, 1 + before.branches.index(branch), deployment.spark, place)
+    sync_tree(deployment.spark)  # with the commit of that micro-batch, which is not begun again
     offsets = [known.get(branch, NO_OFFSET) for branch in settings.branches]
     _replace(first, [*lines, *offsets])
 

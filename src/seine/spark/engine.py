@@ -33,6 +33,7 @@ from seine.intake.journal import file_name
 from seine.intake.retention_limit import RetentionLimit
 from seine.network.network import build_network
 from seine.network.show.explain import explain_text
+from seine.operators.state.work_budget import WorkBudget
 from seine.run import Options, Run
 from seine.runtime.folder.mounted_path import refuse_remote
 from seine.runtime.folder.sampling import MOST_SAMPLED
@@ -44,6 +45,8 @@ from seine.spark.landing import fields_of, folded, land_whole
 from seine.spark.running import Running
 from seine.spark.session import require_settings
 from seine.spark.typed_results import follow_results
+from seine.user_code.declared_code import place_of_function
+from seine.user_code.limits import FunctionLimits
 
 _logger = logging.getLogger(__name__)
 
@@ -140,13 +143,11 @@ class Engine:
         self._aggregates.append(aggregate)
 
     def function(self, function: UserFunction) -> None:
-        """Register a function that @seine.function has declared; it must be importable where queries run."""
+        """Register a function that @seine.function has declared, in a module, this program or a notebook."""
         self._refuse_started()
         if not isinstance(function, UserFunction):
             raise SeineError(f"{function!r} is no function for queries", hint="declare it by @seine.function")
-        if function.module == "__main__" or "<locals>" in function.attribute:
-            hint = "put it into a module that workers can import"
-            raise SeineError(f"function {function.name} cannot be imported by workers", hint=hint)
+        place_of_function(function)  # which refuses what workers cannot have
         register_function(function)
 
     def register(self, text: str) -> None:
@@ -172,6 +173,8 @@ class Engine:
         available_now: bool = False,
         depth: int = 0,
         keep: str | None = None,
+        function_seconds: float | None = None,
+        function_bytes: int | None = None,
     ) -> Running:
         """Start the pipeline; records go to the callback, as JSON Lines to a file, or to `results()`.
 
@@ -179,12 +182,15 @@ class Engine:
         the queries need that are there now, and at least `depth`, for those to come.
         With `keep` results and dead letters are kept for a time, "7d", or up to a size, "10GB".
         Sinks get them besides, and the run ends when these have everything; `${NAME}` is in the environment.
+        Functions of your own take at most `function_seconds` for a batch, 10, and their processes have at
+        most `function_bytes` of memory for themselves, 2 GiB: else the queries that call them fail.
         With `available_now`, what the DataFrames have now is processed and the run ends. After a
         crash a callback may get the records of one micro-batch again; the others never do.
         """
         self._refuse_started()
         if callback is not None and out is not None:
             raise SeineError("records go to a callback or to a file, not to both")
+        usual = FunctionLimits()
         folder = self._path("results") if callback is None and out is None else None
         frames = {name: frame for name, frame in self._frames.items() if name in self._declared.streams}
         options = Options(
@@ -198,6 +204,9 @@ class Engine:
             live=True,
             depth=depth,
             keep=None if keep is None else RetentionLimit.parse(keep),
+            budget=WorkBudget(
+                functions=FunctionLimits(function_seconds or usual.seconds, function_bytes or usual.bytes)
+            ),
         )
         run = Run(Script(self._declared.copy(), dict(self._positions)), options)
         self._started = True

@@ -11,9 +11,10 @@ from urllib.parse import quote
 
 import msgspec
 
+from seine.disk_sync import folder_of, make_folder, write_whole
 from seine.intake.source_branch import SourceBranch
-from seine.runtime.folder.durable import write_whole
 from seine.topics.offset_ranges import Offsets
+from seine.typed_json import json_decoder
 
 
 def first_offsets(folder: str, branch: SourceBranch, ask: Callable[[], Offsets]) -> Offsets:
@@ -21,8 +22,8 @@ def first_offsets(folder: str, branch: SourceBranch, ask: Callable[[], Offsets])
     path = os.path.join(folder, "first_offsets", f"{quote(branch.stream, safe='')}@{branch.born}.json")
     if os.path.exists(path):
         with open(path, "rb") as file:
-            return msgspec.json.decode(file.read(), type=Offsets)
+            return json_decoder(Offsets).decode(file.read())
     offsets = ask()
-    os.makedirs(os.path.dirname(path), exist_ok=True)
+    make_folder(folder_of(path))
     write_whole(path, msgspec.json.encode(offsets))
     return offsets

@@ -79,5 +79,7 @@ class JournalReader(DataSourceStreamReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         from seine.runtime.flow.task_row import to_batch
         from seine.runtime.flow.tasks import read_slices
+        from seine.spark.worker_task import begin_task
 
+        begin_task(self.folder)
         yield to_batch(read_slices(self.folder, partition.value))

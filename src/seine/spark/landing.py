@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as spark_types
 
 from seine.algebra.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, Field, Kind, Type
+from seine.disk_sync import make_folder, sync_to_disk
 from seine.errors import SeineError
 from seine.intake.marked_rows import MARKERS
 
@@ -53,7 +54,7 @@ def _type(column: spark_types.StructField) -> Type:
 
 def land_whole(frame: DataFrame, folder: str) -> None:
     """Write all rows of a DataFrame into a folder, in place of what was there."""
-    os.makedirs(folder, exist_ok=True)
+    make_folder(folder)
     _write(folded(frame).toArrow(), os.path.join(folder, "whole.parquet"))
 
 
@@ -73,3 +74,4 @@ def _write(table: pa.Table, path: str) -> None:
         file.flush()
         os.fsync(file.fileno())
     os.replace(hidden, path)
+    sync_to_disk(folder)

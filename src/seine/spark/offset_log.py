@@ -11,10 +11,10 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
+from seine.disk_sync import make_folder, write_whole
 from seine.errors import RunError
 from seine.intake.source_branch import SourceBranch
 from seine.runtime.folder.deployment import Deployment
-from seine.runtime.folder.durable import write_whole
 
 _VERSION = "v1"
 _COMMITTED = b'v1\n{"nextBatchWatermarkMs":0}'  # as Spark 4 writes it: it keeps no time for us
@@ -83,7 +83,7 @@ def note_committed(deployment: Deployment, entry: int) -> None:
     planned = _planned(deployment)
     if planned is not None and entry >= _entry_of(deployment, planned):
         folder = os.path.join(deployment.spark, "commits")
-        os.makedirs(folder, exist_ok=True)  # a copy may lack it, if it was empty
+        make_folder(folder)  # a copy may lack it, if it was empty
         write_whole(os.path.join(folder, str(planned)), _COMMITTED)
 
 

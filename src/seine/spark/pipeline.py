@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
 from seine.algebra.aggregates import UserAggregate
+from seine.disk_sync import sync_tree
 from seine.intake.source_branch import SourceBranch
 from seine.runtime.flow.task_row import REPORT
 from seine.runtime.folder.deployment import Deployment
@@ -33,8 +36,12 @@ def start_pipeline(
 
     `frames` are what tasks make of the streams that Spark reads. Each is a branch of its own beside the
     journal's, whose entries are `paced` where there are such; no entry is offered beyond `until`.
+
+    Law: when a batch is committed, Spark's plan of it and the state after it are durable, on every machine.
+    The state of a stage is there when the next operator of its task has all its rows: on a cluster that one
+    syncs what its machine wrote; where all is on this machine it is synced at once, after the last task.
     """
-    settings = deployment.settings
+    settings, elsewhere = deployment.settings, not spark.sparkContext.master.startswith("local")
     discard_unfinished(deployment.spark)
     spark.dataSource.register(JournalSource)
     spark.conf.set("spark.sql.shuffle.partitions", str(len(settings.labels)))
@@ -46,10 +53,19 @@ def start_pipeline(
     for number in range(1, settings.depth + 1):
         stage = Stage(deployment.folder, number, settings.start, aggregates)
         rows = rows.groupBy("bucket").transformWithState(stage, SCHEMA, "Append", "None")
+        if elsewhere:
+            rows = rows.mapInArrow(partial(synced_after, folder=deployment.spark), SCHEMA)
 
     def finish(batch: DataFrame, batch_id: int) -> None:
         blobs = [bytes(row.blob) for row in batch.collect() if row.stage == REPORT]
+        sync_tree(deployment.spark)
         commit(batch_id, [*map(TaskReport.unpacked, blobs)])
 
     writer = rows.writeStream.queryName(f"seine {deployment.folder}").foreachBatch(finish)
     return writer.option("checkpointLocation", deployment.spark).start()
+
+
+def synced_after(batches: Iterator[pa.RecordBatch], folder: str) -> Iterator[pa.RecordBatch]:
+    """The same batches; when they end, what this machine wrote below a folder is durable."""
+    yield from batches
+    sync_tree(folder)

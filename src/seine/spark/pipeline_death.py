@@ -26,6 +26,8 @@ _BROKER = re.compile(
     r"org\.apache\.kafka\.common\.errors\.(?:Timeout|Disconnect|Network)Exception|\bBrokerSilent: "
 )
 _OUR_CLIENT = "BrokerSilent: "
+_MEMORY = re.compile(r"\b(?:\w+\.)*\w*MemoryError\b")
+_LOST_TASK = re.compile(r"most recent failure: Lost task [\d.]+ in stage [\d.]+ \(TID (\d+)\)")
 _HEAP = re.compile(r"java\.lang\.OutOfMemoryError")
 _OURS = re.compile(r"^seine\.[\w.]+: ")  # errors with words for users
 _NAMED = re.compile(r"[\w.]+(?:Error|Exception): ")
@@ -48,10 +50,11 @@ class DeathCause(enum.Enum):
 
 @dataclass(frozen=True)
 class PipelineDeath:
-    """Why a pipeline stopped by itself, in words for the user."""
+    """Why a pipeline stopped by itself, in words for the user, and Spark's number of the task that did."""
 
     cause: DeathCause
     reason: str
+    task: int | None = None
 
 
 def jvm_is_gone() -> bool:
@@ -77,9 +80,15 @@ def death_of(error: BaseException | None) -> PipelineDeath:
     if _BROKER.search(text):
         reason = reason_of(error) if _OUR_CLIENT in text else "Kafka does not answer"
         return PipelineDeath(DeathCause.SOURCE, reason)
-    work = any(_raised(text)) and "Python worker exited unexpectedly" not in text
+    raised = [*_raised(text)]
+    work = bool(raised) and "Python worker exited unexpectedly" not in text
+    lost = _LOST_TASK.search(text)
+    task = None if lost is None else int(lost[1])
+    if raised and _MEMORY.match(raised[-1]):
+        reason = "a Python worker of Spark ran out of memory: --worker-memory gives it more"
+        return PipelineDeath(DeathCause.INFRASTRUCTURE, reason, task)
     if not work and _WORKER.search(text):
-        return PipelineDeath(DeathCause.INFRASTRUCTURE, "a Python worker of Spark died")
+        return PipelineDeath(DeathCause.INFRASTRUCTURE, "a Python worker of Spark died", task)
     if not work and _SPARK.search(text):
         return PipelineDeath(DeathCause.INFRASTRUCTURE, f"Spark broke off: {reason_of(error)}")
     return PipelineDeath(DeathCause.WORK, reason_of(error))

@@ -44,6 +44,8 @@ class ReadSource:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from seine.runtime.flow.read_source import read_source
         from seine.runtime.flow.task_row import to_batch
+        from seine.spark.worker_task import begin_task
 
+        begin_task(self.folder)
         entry, place = task_of_batch(self.start)
         yield to_batch(read_source(self.folder, entry, self.stream, place, batches, self.born))

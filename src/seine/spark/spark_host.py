@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from traceback import format_exception_only
 from typing import Protocol
 
@@ -16,7 +17,7 @@ from pyspark.sql.streaming import StreamingQuery
 from seine.algebra.aggregates import UserAggregate
 from seine.errors import RunError, SeineError
 from seine.intake.source_branch import SourceBranch
-from seine.runtime.driver import Driver
+from seine.runtime.driver import Driver, TriedOut
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.output.task_report import TaskReport
 from seine.runtime.spark_reading import SparkReading
@@ -29,6 +30,7 @@ from seine.spark.restart_backoff import RestartBackoff
 from seine.spark.source_check import SourcePositions, check_source
 from seine.spark.source_frames import open_frames, silent_rows
 from seine.spark.topic_identity import check_topics, unreadable_branches
+from seine.spark.unfinished import discard_torn
 from seine.spark.waiting_branches import WaitingBranches
 from seine.topics.trouble import BrokerSilent
 
@@ -36,6 +38,9 @@ _logger = logging.getLogger(__name__)
 
 _SPARK_ERRORS = (Py4JError, PySparkException, ConnectionError)  # what a call into the JVM raises
 _NOTHING_NEW = "Waiting for data to arrive"  # the status of a query whose last look found nothing
+_OPENING = "Initializing"  # what the status of a query begins with until its sources are open
+_OPENING_SECONDS = 10.0  # that stopping waits for that
+_MOMENT = 0.02
 _SECONDS_FOR_A_BROKER = {False: 60.0, True: 10.0}  # to answer a run, and a service, in which others wait
 _MOST_RESTARTS = 5  # in a row, without a micro-batch in between: more than a passing trouble
 
@@ -142,6 +147,8 @@ class _SparkHost:
                 raise RunError("this pipeline has handed over", hint="the next one does this micro-batch")
             try:
                 self._run.driver.commit(reports, batch)
+            except TriedOut:
+                raise  # so that Spark does not take it for done
             except Exception as error:
                 failed.append(error)
                 raise
@@ -149,6 +156,8 @@ class _SparkHost:
         def watch() -> None:  # called often: the JVM has other things to do than to answer each time
             if jvm_is_gone():
                 raise _Died(death_of(None))
+            if self._run.driver.wants_another:
+                return
             if end.has_come and not query.isActive:
                 self._refuse_failed(failed)
                 raise _Died(self._death_of(query.exception()))
@@ -160,6 +169,7 @@ class _SparkHost:
             return str(query.status["message"]) == _NOTHING_NEW
 
         stages = {"stages": deployment.settings.depth}
+        discard_torn(deployment.spark, self._run.driver.committed, deployment.settings.start)
         try:
             if self._run.driver.paced:  # else a micro-batch may have several entries, and is done again
                 note_committed(deployment, self._run.driver.committed)
@@ -257,7 +267,7 @@ class _SparkHost:
     def _death_of(self, error: BaseException | None) -> PipelineDeath:
         """What a pipeline died of, without the secrets that Spark may have put in its words."""
         death = death_of(error)
-        return PipelineDeath(death.cause, self._run.reading.secrets.hide(death.reason))
+        return replace(death, reason=self._run.reading.secrets.hide(death.reason))
 
     def _start_over(self, death: PipelineDeath) -> None:
         """Make ready for another pipeline after one has died, or raise if there is no point in it."""
@@ -265,7 +275,9 @@ class _SparkHost:
         if driver.settle_fault():  # a query did it, and is out of the network now
             return
         if death.cause is DeathCause.INFRASTRUCTURE:
-            driver.settle_death()
+            settled = driver.settle_death(death.task)
+            if settled and not jvm_is_gone():
+                return
         if death.cause is DeathCause.WORK and self._restarts.most is None and self._run.reading.streams:
             death = PipelineDeath(DeathCause.SOURCE, death.reason)
         self._run.reading.door.trouble = death.reason
@@ -301,10 +313,21 @@ class _SparkHost:
 
 
 def _stop(query: StreamingQuery) -> None:
-    """End a pipeline, as far as there is a JVM that could."""
+    """End a pipeline, as far as there is a JVM that could.
+
+    One that is still opening its sources is let do that first: cut off in the middle, the process that Spark
+    has started for a source finds nobody to connect to, and prints that to standard error.
+    """
     if jvm_is_gone():
         return
     try:
+        deadline = time.monotonic() + _OPENING_SECONDS
+        while (
+            query.isActive
+            and str(query.status["message"]).startswith(_OPENING)
+            and time.monotonic() < deadline
+        ):
+            time.sleep(_MOMENT)
         query.stop()
     except (Py4JError, ConnectionError) as error:
         if not jvm_is_gone():

@@ -36,7 +36,8 @@ class Stage(StatefulProcessor):
         settings = read_settings(self.folder)
         self.labels = settings.labels
         before = handover_path(self.folder, self.start) if self.start >= 0 else None
-        self.state = StateHandles(handle, settings.cache, self.number, before)
+        stages = settings.before.stages if settings.before is not None else 0
+        self.state = StateHandles(handle, settings.cache, self.number, before, stages)
         if self.aggregates:
             from seine.algebra.aggregates import register
 
@@ -47,7 +48,9 @@ class Stage(StatefulProcessor):
         from seine.runtime.flow.control_record import ControlRecord
         from seine.runtime.flow.task_row import CONTROL
         from seine.runtime.flow.tasks import step_stage
+        from seine.spark.worker_task import begin_task
 
+        begin_task(self.folder)
         controls, blobs = [], []
         for row in rows:
             if row.stage == self.number:

@@ -12,10 +12,10 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from seine.algebra.definitions import StreamDef
+from seine.disk_sync import write_whole
 from seine.errors import RunError
 from seine.intake.source_branch import SourceBranch
 from seine.runtime.folder.deployment import Deployment
-from seine.runtime.folder.durable import write_whole
 from seine.runtime.spark_reading import SparkReading
 from seine.spark.connector_admin import connector_admin
 from seine.spark.offset_log import NO_OFFSET, read_offsets
@@ -24,6 +24,7 @@ from seine.topics.known_topics import Ids, KnownTopics, branch_key, kept_ids
 from seine.topics.offset_ranges import Offsets, refuse_lost
 from seine.topics.topic_client import EARLIEST, LATEST, TopicClient, topic_ids
 from seine.topics.trouble import UnknownTopic
+from seine.typed_json import json_decoder
 
 _NO_ID = "A" * 22  # of a topic from before brokers gave ids
 _UNKNOWN = "UnknownTopicOrPartitionException"
@@ -96,7 +97,7 @@ def _refuse_lost(stream: StreamDef, reading: SparkReading, offset: str, seconds:
         return
     client = TopicClient(topics.settings, topics.topics, seconds, hosts=topics.hosts)
     try:
-        start = msgspec.json.decode(offset, type=Offsets)
+        start = json_decoder(Offsets).decode(offset)
         refuse_lost(start, client.offsets(EARLIEST), client.offsets(LATEST))
     finally:
         client.close()

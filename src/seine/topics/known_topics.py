@@ -16,11 +16,11 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-import msgspec
 from msgspec import Struct
 
 from seine.intake.source_branch import SourceBranch
 from seine.topics.trouble import RemadeTopic
+from seine.typed_json import json_decoder
 
 Ids = dict[str, dict[str, str]]  # by branch and topic: a stream made again is another branch
 
@@ -30,7 +30,7 @@ def kept_ids(path: str) -> Ids:
     if not os.path.exists(path):
         return {}
     with open(path, "rb") as file:
-        return msgspec.json.decode(file.read(), type=Ids)
+        return json_decoder(Ids).decode(file.read())
 
 
 class KnownTopics(Struct, frozen=True):

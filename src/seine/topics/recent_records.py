@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from itertools import chain
 
 import pyarrow as pa
 
 from seine.intake.arrived_records import VALUE
 from seine.topics.offset_ranges import OffsetRange, ranges_between
 from seine.topics.topic_client import LATEST, TopicClient
+from seine.topics.topic_consumer import TopicConsumer
 from seine.topics.topic_reading import TopicReading
-from seine.topics.topic_records import read_ranges
+from seine.topics.topic_records import read_range
 
 _ANSWER_SECONDS = 5.0  # that a broker may take: somebody waits
 _PROBED = 20  # records of each partition, by which the others are judged
@@ -31,12 +33,17 @@ def recent_records(
         ranges = ranges_between(begin, client.offsets(LATEST))
     finally:
         client.close()
-    probe = _read(reading, newest(ranges, _PROBED * len(ranges)), most_bytes)
-    rows = sum(batch.num_rows for batch in probe)
-    size = sum(batch.column(VALUE).nbytes for batch in probe)
-    if not rows or size >= most_bytes:
-        return probe
-    return _read(reading, newest(ranges, min(most_rows, most_bytes * rows // max(size, 1))), most_bytes)
+    consumer = TopicConsumer(reading.settings, _ANSWER_SECONDS)  # its own: others may ask at the same time
+    try:
+        probe = _read(consumer, reading, newest(ranges, _PROBED * len(ranges)), most_bytes)
+        rows = sum(batch.num_rows for batch in probe)
+        size = sum(batch.column(VALUE).nbytes for batch in probe)
+        if not rows or size >= most_bytes:
+            return probe
+        most = min(most_rows, most_bytes * rows // max(size, 1))
+        return _read(consumer, reading, newest(ranges, most), most_bytes)
+    finally:
+        consumer.close()
 
 
 def newest(ranges: Sequence[OffsetRange], most: int) -> list[OffsetRange]:
@@ -52,10 +59,12 @@ def newest(ranges: Sequence[OffsetRange], most: int) -> list[OffsetRange]:
     return [one._replace(begin=one.end - max(1, one.size * most // total)) for one in ranges]
 
 
-def _read(reading: TopicReading, ranges: Sequence[OffsetRange], most_bytes: int) -> list[pa.RecordBatch]:
+def _read(
+    consumer: TopicConsumer, reading: TopicReading, ranges: Sequence[OffsetRange], most_bytes: int
+) -> list[pa.RecordBatch]:
     """The records of ranges; after twice the bytes that may be, no more."""
     batches, size = [], 0
-    for batch in read_ranges(reading.settings, ranges, reading.columns):
+    for batch in chain.from_iterable(read_range(consumer, one, reading.columns) for one in ranges):
         batches.append(batch)
         size += batch.column(VALUE).nbytes
         if size > 2 * most_bytes:

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from seine.intake.allowed_hosts import Hosts
 from seine.intake.source_branch import SourceBranch
+from seine.typed_json import json_decoder
 
 
 class RecordColumns(Struct, frozen=True):
@@ -35,4 +36,4 @@ class TopicReading(Struct, frozen=True):
 
     @staticmethod
     def unpacked(text: str) -> TopicReading:
-        return msgspec.json.decode(text, type=TopicReading)
+        return json_decoder(TopicReading).decode(text)

@@ -40,13 +40,19 @@ def read_ranges(
 ) -> Iterator[pa.RecordBatch]:
     """The records of some ranges."""
     for one in ranges:
-        consumer = _consumer(settings, one.topic)
-        consumer.client.assign([library.TopicPartition(one.topic, one.partition, one.begin)])
-        try:
-            for messages in _messages(consumer, one):
-                yield _columns(messages, one, columns)
-        finally:
-            consumer.client.unassign()
+        yield from read_range(_consumer(settings, one.topic), one, columns)
+
+
+def read_range(
+    consumer: TopicConsumer, wanted: OffsetRange, columns: RecordColumns
+) -> Iterator[pa.RecordBatch]:
+    """The records of a range, by a consumer that reads nothing else meanwhile."""
+    consumer.client.assign([library.TopicPartition(wanted.topic, wanted.partition, wanted.begin)])
+    try:
+        for messages in _messages(consumer, wanted):
+            yield _columns(messages, wanted, columns)
+    finally:
+        consumer.client.unassign()
 
 
 def _consumer(settings: Mapping[str, str], topic: str) -> TopicConsumer:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import random
-import re
 import sys
 
 import pyarrow as pa
 
 from seine.algebra.search_terms import Alternative
 from seine.algebra.types import BIGINT, STRING, XML
-from seine.algebra.word_tokens import tokens_of
 from seine.evaluate.term_matcher import TermLexicons, TermMatcher
+from tests.reference.words import words_of
 from tests.support.seeds import seeds
 
 NAMES, TYPES = ("id", "title", "name", "doc", "Title"), (BIGINT, STRING, STRING, XML, STRING)
@@ -25,7 +24,7 @@ def contains(alternative: Alternative, row: dict[str, str | None]) -> bool:
         text = row.get(name)
         if type_ != STRING or text is None or alternative.column not in (None, name):
             continue
-        tokens = [run.lower() for run in re.findall(r"[^\W_]+", text)]
+        tokens = words_of(text)
         words, n = list(alternative.words), len(alternative.words)
         if alternative.prefix and any(token.startswith(words[0]) for token in tokens):
             return True
@@ -52,7 +51,7 @@ def random_text(chance: random.Random) -> str | None:
 
 
 def random_alternative(chance: random.Random) -> Alternative:
-    word = tuple(w.lower() for w in chance.choices(WORDS, k=chance.choice([1, 1, 1, 2, 2, 3])))
+    word = tuple(w.casefold() for w in chance.choices(WORDS, k=chance.choice([1, 1, 1, 2, 2, 3])))
     column = chance.choice([None, None, "title", "name", "Title", "doc", "nowhere"])
     return Alternative(word, len(word) == 1 and chance.random() < 0.3, column)
 
@@ -82,7 +81,7 @@ def test_every_code_point_is_found_by_the_word_that_it_makes_in_a_query():
     points = [chr(point) for point in range(0xF0000) if point not in surrogates and point not in unassigned]
     assert not any(map(str.isalnum, map(chr, [*unassigned[::7], *range(0xF0000, sys.maxunicode + 1)])))
     texts = [f"a{point}B" for point in points]
-    words = [tokens_of(text) for text in texts]
+    words = [words_of(text) for text in texts]
     numbers = {tuple(w): n for n, w in enumerate(dict.fromkeys(map(tuple, words)))}
     terms = {number: [Alternative(word)] for word, number in numbers.items() if len(word) == 1}
     masks = matched(terms, [{"title": text} for text in texts])

@@ -157,7 +157,12 @@ def test_bytes_that_are_accepted_are_what_another_reader_reads() -> None:
         parsed = records.parse(pa.array(values, pa.binary()))
         for number, row in zip(parsed.tuples.numbers.tolist(), _rows(parsed), strict=True):
             rest = io.BytesIO(values[number - 1])
-            assert tuple(fastavro.schemaless_reader(rest, schema, None).values()) == row, seed
+            theirs = tuple(fastavro.schemaless_reader(rest, schema, None).values())
+            same = (
+                one == other or (one != one and other != other)
+                for one, other in zip(theirs, row, strict=True)
+            )
+            assert all(same), seed  # NaN is not equal to itself
             assert not rest.read(), seed
         assert len(parsed.tuples) + len(parsed.dead) == len(values)
         accepted, refused = accepted + len(parsed.tuples), refused + len(parsed.dead)
@@ -186,7 +191,6 @@ BROKEN = [
     (["null", "long"], "BIGINT", b"\x04\x02", "no such branch"),
     (["null", "long"], "BIGINT", b"\x01\x02", "no such branch"),
     ({"type": "enum", "name": "e", "symbols": ["a"]}, "STRING", b"\x02\x02", "no such symbol"),
-    ("double", "DOUBLE", b"\x00\x00\x00\x00\x00\x00\xf8\x7f\x02", "the value is no DOUBLE"),  # NaN
     ("double", "DOUBLE", b"\x00" * 7, "column c: the record ends within it"),
     (DECIMAL_2, "DECIMAL(2,0)", b"\x02\x64\x02", "more digits"),
     (DECIMAL_2, "DECIMAL(2,0)", b"\x00\x02", "so many bytes"),

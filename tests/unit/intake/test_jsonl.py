@@ -58,6 +58,12 @@ REFUSED = [
     '{"d":1e999,"ts":1}',
     '{"d":NaN,"ts":1}',
     '{"d":-Infinity,"ts":1}',
+    '{"d":"nan","ts":1}',
+    '{"d":"inf","ts":1}',
+    '{"d":"+Infinity","ts":1}',
+    '{"d":" NaN","ts":1}',
+    '{"m":"NaN","ts":1}',
+    '{"i":"NaN","ts":1}',
     '{"d":true,"ts":1}',
     '{"b":1,"ts":1}',
     '{"b":"true","ts":1}',
@@ -119,6 +125,16 @@ def test_refused(line: bytes | str) -> None:
     assert [dead.line for dead in parsed.dead] == [2]
     assert parsed.tuples.numbers.tolist() == [1, 3] and not len(parsed.punctuations)
     assert parsed.dead[0].reason and len(parsed.dead[0].record) <= 1000
+
+
+def test_doubles_that_are_not_finite() -> None:
+    """In the words of the output, alone or among other lines of a block."""
+    lines = [f'{{"d":{word},"ts":1}}' for word in ('"NaN"', '"Infinity"', '"-Infinity"', "2.5", "null")]
+    for before in (0, 300):
+        parsed = parse(*['{"d":1.0,"ts":1}'] * before, *lines)
+        assert not parsed.dead
+        values = parsed.tuples.rows.column("c2").to_pylist()[before:]
+        assert list(map(str, values)) == ["nan", "inf", "-inf", "2.5", "None"]
 
 
 def test_accepted_values() -> None:

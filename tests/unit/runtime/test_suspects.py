@@ -1,35 +1,132 @@
-"""Processes that die without a fault: after some deaths at one entry its heaviest query fails, alone."""
+"""Processes that die without a fault: the query that kills fails by what was at work, and nobody else."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
-from seine.runtime.suspects import DEATHS_TO_SUSPECT, MOST_SUSPECTS
-from tests.support.service_rig import STREAM, Rig
+from seine.runtime.suspects import DEATHS_TO_BELIEVE, DEATHS_TO_SUSPECT, Trial
+from seine.service.stopped_folder import StoppedFolder
+from tests.support.dying_rig import ENDS, DyingRig, Killed, deadly_reverse
+from tests.support.seeds import seeds
+from tests.support.service_rig import STREAM
 
-QUERIES = """CREATE QUERY few AS SELECT a FROM s WHERE a < 3;
-CREATE QUERY cross AS SELECT x.a AS a, y.a AS b FROM s x, s y WHERE x.a < 100000 AND y.a < 100000;
-CREATE QUERY little AS SELECT x.a AS a, y.a AS b FROM s x, s y WHERE x.a < 2 AND y.a < 2;"""
+GOOD = """CREATE QUERY few AS SELECT a FROM s WHERE a < 3;
+CREATE QUERY pairs AS SELECT x.a AS a, y.a AS b FROM s x, s y WHERE x.a < 20 AND y.a < 2;
+CREATE QUERY counted AS SELECT a, COUNT(*) AS n FROM s GROUP BY a;
+CREATE QUERY mirrored AS SELECT reverse(CAST(a AS STRING)) AS r FROM s WHERE a < 10;"""
+KILLERS = {
+    "its own output": "SELECT reverse(CAST(a AS STRING)) AS dead FROM s",
+    "its own condition": "SELECT a FROM s WHERE reverse(CAST(a AS STRING)) = '31'",
+    "a shared aggregate": "SELECT a, COUNT(*) AS n FROM s GROUP BY a HAVING reverse(CAST(a AS STRING)) = '1'",
+    "a shared join": "SELECT x.a AS a FROM s x, s y WHERE reverse(CAST(x.a + y.a AS STRING)) = '31'",
+}
 
 
-class Killed(Exception):
-    """What a host hears of a worker that the operating system has killed."""
+def wrong_answers(rig: DyingRig, values: list[int]) -> list[str]:
+    """What the good queries report of values of one instant, beside what they should."""
+    expected = {
+        "few": [{"a": a} for a in values if a < 3],
+        "pairs": [{"a": a, "b": b} for a in values if a < 20 for b in values if b < 2],
+        "mirrored": [{"r": str(a)[::-1]} for a in values if a < 10],
+    }
+    assert all(expected.values())
+    return [
+        query
+        for query, rows in expected.items()
+        if sorted(map(str, rig.records(query))) != sorted(map(str, rows))
+    ]
 
 
-@pytest.fixture
-def rig(tmp_path: Path) -> Iterator[Rig]:
-    rig = Rig(tmp_path)
-    rig.register(STREAM + QUERIES)
-    rig.feed(*range(50))
-    yield rig
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("where", KILLERS)
+def test_a_query_that_kills_its_worker_fails_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str, end: str
+) -> None:
+    deadly_reverse(monkeypatch, end)
+    rig = DyingRig(tmp_path)
+    rig.register(STREAM + GOOD + f"CREATE QUERY killer AS {KILLERS[where]};")
+    values = [*range(20)]
+    rig.feed(*values)
+    rig.run()
+    assert rig.states() == {
+        "few": "running",
+        "pairs": "running",
+        "counted": "running",
+        "mirrored": "running",
+        "killer": "failed",
+    }
+    assert rig.deaths >= DEATHS_TO_BELIEVE
+    failure = rig.service.query("killer")["failure"]
+    assert failure is not None and failure["kind"] == "death" and failure["entry"] == 0
+    assert wrong_answers(rig, values) == []
+    rig.feed(1, 2, ts=5)
+    rig.run()
+    assert {"a": 2} in rig.records("few")[-2:]
     rig.service.close()
 
 
-def die(rig: Rig, times: int = 1) -> None:
+def test_several_killers_fail_and_nobody_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    deadly_reverse(monkeypatch)
+    rig = DyingRig(tmp_path)
+    killers = "".join(f"CREATE QUERY killer{i} AS {text};" for i, text in enumerate(KILLERS.values()))
+    rig.register(STREAM + GOOD + killers)
+    values = [*range(20)]
+    rig.feed(*values)
+    rig.run()
+    failed = {name for name, state in rig.states().items() if state == "failed"}
+    assert failed == {f"killer{i}" for i in range(len(KILLERS))}
+    assert wrong_answers(rig, values) == []
+    rig.service.close()
+
+
+def leave(rig: DyingRig) -> None:
+    pass
+
+
+def crash(rig: DyingRig) -> None:
+    rig.crash()
+
+
+def drop_stopped(rig: DyingRig) -> None:
+    """`seine drop` on the stopped folder of a query that is dropped already."""
+    rig.service.close()
+    folder = StoppedFolder(rig.service.folder.path)
+    assert folder.drop("KILLER")["dropped"] == ["killer"]
+    folder.close()
+    rig.open()
+
+
+@pytest.mark.parametrize("meanwhile", [leave, crash, drop_stopped])
+@pytest.mark.parametrize("where", KILLERS)
+def test_a_dropped_query_harms_no_entry_that_was_admitted_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str, meanwhile: Callable[[DyingRig], None]
+) -> None:
+    deadly_reverse(monkeypatch)
+    rig = DyingRig(tmp_path)
+    rig.register(STREAM + GOOD + f"CREATE QUERY killer AS {KILLERS[where]};")
+    values = [*range(20)]
+    rig.feed(*values)
+    assert rig.service.driver._feed()
+    with pytest.raises(Killed):
+        rig.service.driver.run_some(rig.attempt)
+    rig.service.driver.settle_death()
+    rig.service.registrar.drop("killer")
+    meanwhile(rig)
+    rig.run()
+    assert rig.deaths == 1
+    assert {*rig.states().values()} == {"running"} and "killer" not in rig.states()
+    assert wrong_answers(rig, values) == []
+    rig.service.close()
+
+
+def die(rig: DyingRig, times: int = 1) -> None:
+    """Deaths of which nothing is known, as those of the JVM."""
+
     def work(number: int) -> Any:
         raise Killed
 
@@ -39,52 +136,75 @@ def die(rig: Rig, times: int = 1) -> None:
         rig.service.driver.settle_death()
 
 
-def states(rig: Rig) -> dict[str, str]:
-    return {one["query"]: one["state"] for one in rig.service.queries()}
-
-
-def test_the_heaviest_query_fails_after_some_deaths_at_one_entry(rig: Rig) -> None:
-    die(rig, DEATHS_TO_SUSPECT - 1)
-    assert set(states(rig).values()) == {"running"}
-    die(rig)
-    assert states(rig) == {"few": "running", "cross": "failed", "little": "running"}
-    failure = rig.service.query("cross")["failure"]
-    assert failure is not None and failure["kind"] == "memory"
-    assert failure["reason"] == "it is the heaviest of entry 0, where processes died 4 times: out of memory?"
-    rig.run()
-    assert len(rig.records("few")) == 3 and len(rig.records("little")) == 4 and rig.records("cross") == []
-
-
-def test_deaths_at_different_entries_blame_nobody(rig: Rig) -> None:
-    for value in range(2 * DEATHS_TO_SUSPECT):
-        die(rig)
-        rig.run()
-        rig.feed(value)
-    assert set(states(rig).values()) == {"running"}
-
-
-def test_deaths_without_an_entry_blame_nobody(rig: Rig) -> None:
-    rig.run()
-    for _ in range(3 * DEATHS_TO_SUSPECT):
-        rig.service.driver.settle_death()
-    assert set(states(rig).values()) == {"running"}
-
-
-def test_after_some_suspects_nobody_else_is_blamed(rig: Rig) -> None:
-    rig.register("".join(f"CREATE QUERY q{i} AS SELECT a FROM s WHERE a < {i};" for i in range(9)))
+def test_deaths_that_nobody_was_at_work_at_blame_nobody(tmp_path: Path) -> None:
+    rig = DyingRig(tmp_path)
+    rig.register(STREAM + GOOD)
+    values = [*range(20)]
+    rig.feed(*values)
     die(rig, 10 * DEATHS_TO_SUSPECT)
-    assert [*states(rig).values()].count("failed") == MOST_SUSPECTS
+    assert {*rig.states().values()} == {"running"}
     rig.run()
-    assert len(rig.records("few")) == 3
-
-
-def test_of_equally_heavy_queries_the_newest_fails_alone(tmp_path: Path) -> None:
-    rig = Rig(tmp_path)
-    rig.register(STREAM + "CREATE QUERY old AS SELECT a FROM s;")
-    rig.register("CREATE QUERY young AS SELECT a + 1 AS b FROM s;")
-    rig.feed(*range(5))
-    die(rig, DEATHS_TO_SUSPECT)
-    assert states(rig) == {"old": "running", "young": "failed"}
-    rig.run()
-    assert len(rig.records("old")) == 5
+    assert wrong_answers(rig, values) == []
     rig.service.close()
+
+
+def test_deaths_that_end_when_queries_are_tried_blame_nobody(tmp_path: Path) -> None:
+    rig = DyingRig(tmp_path)
+    rig.register(STREAM + GOOD)
+    values = [*range(20)]
+    rig.feed(*values)
+    die(rig, DEATHS_TO_SUSPECT)
+    rig.run()
+    assert rig.trials > 2 and rig.deaths == 0 and {*rig.states().values()} == {"running"}
+    assert rig.service.deployment.journal.load(0).withheld == ()
+    assert wrong_answers(rig, values) == []
+    rig.service.close()
+
+
+def test_a_process_that_is_killed_during_a_trial_leaves_nobody_out(tmp_path: Path) -> None:
+    rig = DyingRig(tmp_path)
+    rig.register(STREAM + GOOD)
+    values = [*range(20)]
+    rig.feed(*values)
+    die(rig, DEATHS_TO_SUSPECT)
+    die(rig)
+    die(rig, DEATHS_TO_SUSPECT - 1)
+    rig.crash()
+    rig.run()
+    assert rig.trials == 0 and wrong_answers(rig, values) == []
+    rig.service.close()
+
+
+def test_a_single_death_blames_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rig = DyingRig(tmp_path)
+    rig.register(STREAM + GOOD)
+    values = [*range(20)]
+    rig.feed(*values)
+    with monkeypatch.context() as patch:
+        deadly_reverse(patch)
+        rig.register("CREATE QUERY killer AS SELECT reverse(CAST(a AS STRING)) AS dead FROM s;")
+        with pytest.raises(Killed):
+            rig.service.driver.run_some(rig.attempt)
+        rig.service.driver.settle_death()
+    rig.run()
+    assert {*rig.states().values()} == {"running"} and wrong_answers(rig, values) == []
+    rig.service.close()
+
+
+@seeds(20)
+def test_a_trial_finds_one_that_kills_and_nobody_who_does_not(seed: int) -> None:
+    rng = Random(seed)
+    names = [f"q{i}" for i in range(rng.randrange(1, 40))]
+    killers = {*rng.sample(names, rng.randrange(0, min(4, len(names)) + 1))}
+    always = rng.random() < 0.2
+    trial, tries = Trial(names), [frozenset[str]()]
+    while not trial.over:
+        deadly = always or bool(killers.intersection(trial.active))
+        tries.append(frozenset(trial.active))
+        (trial.died if deadly else trial.passed)()
+    assert len(tries) <= 2 + 2 * len(names).bit_length()
+    assert not tries[1], "first without any of them"
+    if always or not killers:
+        assert trial.guilty is None
+    else:
+        assert trial.guilty in killers and tries[-1] == {trial.guilty}

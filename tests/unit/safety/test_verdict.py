@@ -225,6 +225,39 @@ def test_a_lapsing_punctuation_is_named():
     result = judged("SELECT u.a FROM u, l WHERE u.a = l.a")
     assert result.reason.endswith("nothing purges u, l; a punctuation with a LIFESPAN does not last")
     assert "l PUNCTUATED ON (a) without LIFESPAN" in result.hint
+    assert "l PUNCTUATED ON (a) REUSED AFTER 9 and u PUNCTUATED ON (a)" in result.hint
+
+
+LAPSING = (
+    "CREATE STREAM x (a BIGINT, b BIGINT, ts {0}) TIMESTAMP BY ts PUNCTUATED ON (a) LIFESPAN {1} FROM 'x';"
+    "CREATE STREAM y (a BIGINT, b BIGINT, ts {0}) TIMESTAMP BY ts PUNCTUATED ON (a) LIFESPAN {1} FROM 'y';"
+    "CREATE STREAM z (a BIGINT, b BIGINT, ts {0}) TIMESTAMP BY ts PUNCTUATED ON (b) FROM 'z';"
+)
+
+
+@pytest.mark.parametrize(("time", "length"), [("BIGINT", "9"), ("TIMESTAMP", "INTERVAL '1' HOUR")])
+def test_a_query_of_lapsing_punctuations_is_told_of_reused_values_and_these_make_it_safe(time, length):
+    declared = LAPSING.format(time, length).split(";")
+    declared = ";".join(declared[:2]) + ";"
+    query = "CREATE QUERY q AS SELECT x.a FROM x, y WHERE x.a = y.a;"
+    (refused,) = parse(declared + query).declarations.queries.values()
+    shown = length.replace("'", "")
+    clauses = [f"{name} PUNCTUATED ON (a) REUSED AFTER {shown}" for name in "xy"]
+    assert f"{' and '.join(clauses)} (values that come again join no older tuples)" in verdict(refused).hint
+    for name, clause in zip("xy", clauses, strict=True):
+        declared = declared.replace(
+            f"PUNCTUATED ON (a) LIFESPAN {length} FROM '{name}'", f"{clause[2:]} FROM '{name}'"
+        )
+    (cured,) = parse(declared + query).declarations.queries.values()
+    assert "REUSED AFTER" in declared and "LIFESPAN" not in declared
+    assert verdict(cured).safe and not verdict(refused).safe
+
+
+def test_reused_values_are_not_named_where_they_would_not_do():
+    declared = LAPSING.format("BIGINT", "9")
+    query = "CREATE QUERY q AS SELECT x.a FROM x, z WHERE x.b = z.b;"
+    (refused,) = parse(declared + query).declarations.queries.values()
+    assert not verdict(refused).accepted and "REUSED" not in verdict(refused).hint
 
 
 def test_the_refusal_names_streams_and_cure():

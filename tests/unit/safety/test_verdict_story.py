@@ -91,7 +91,7 @@ def test_the_graph_is_told():
 def test_a_safe_plan_is_told():
     ring = "SELECT x.a FROM s1 x, s1 y, s1 z WHERE x.a = y.b AND y.a = z.b AND z.a = x.b"
     at_once, tree = ("x", "y", "z"), (("x", "y"), "z")
-    joined = "joined as (x, y, z); punctuations on x.b, y.b, z.b are enough"
+    joined = "joined as (x, y, z); punctuations on x.b, y.b, z.b are enough for tuples"
     assert joined in safety_lines(plan_of(ring), [at_once])
     chain = "SELECT x.a FROM s1 x, s1 y, s1 z WHERE x.b = y.b AND y.b = z.b"
     joined = "joined as ((x, y), z); punctuations on x.b, y.b, z.b are enough"

@@ -57,6 +57,23 @@ def test_figures_are_those_of_the_answers(rig: HttpRig) -> None:
     assert samples["seine_sink_upf"] in (0, 1)
 
 
+def test_an_entry_that_waits_for_rows_of_spark_is_not_counted(rig: HttpRig) -> None:
+    service = rig.service
+    service._door.lend(lambda stream: None)
+    rig.register("CREATE STREAM k (a BIGINT, ts BIGINT) TIMESTAMP BY ts USING json OPTIONS (path 'lines');")
+    rig.run()  # up to the last entry of the pipeline without that stream
+    service.driver.prepare()
+    assert service.waiting_entries == 1
+    service.driver.commit(rig.host.run(service.driver.committed + 1), 0)
+    status = rig.ask("GET", "/v1/status")[1]
+    assert status["written"] == status["entry"] + 1  # should Spark read something, it has an entry
+    assert status["waiting"] == 0
+    assert _samples(rig.ask("GET", "/metrics")[1])["seine_waiting_entries"] == 0
+    assert rig.ask("GET", "/v1/batches")[1]["waiting"] == 0
+    service.deployment.journal.offer(status["written"])  # there is news for it
+    assert _samples(rig.ask("GET", "/metrics")[1])["seine_waiting_entries"] == 1
+
+
 def test_micro_batches_and_their_stages_are_timed(rig: HttpRig) -> None:
     for value in (1, 2, 3):
         rig.feed(value)

@@ -86,6 +86,7 @@ def test_a_micro_batch_is_seen_whole(rig: HttpRig, monkeypatch: pytest.MonkeyPat
         in_the_middle_of(patch, Totals, "count_state", lambda: seen.append(read_all(rig)))
         rig.feed(2, 3)
     assert [one["status"].pop("written") for one in seen] == [written + 1]
+    assert before["status"].pop("waiting") == 0 and [one["status"].pop("waiting") for one in seen] == [1]
     assert seen == [before]
     after = read_all(rig)
     assert after["status"]["input_rows"] == 4 and after["others"][1]["outputs"] > 0

@@ -9,10 +9,10 @@ from unittest.mock import Mock
 import pytest
 from pyspark.errors import PySparkException
 
-from seine.cli.shortages import FULL_DISK, NO_MEMORY, shortage_of
 from seine.errors import RunError
 from seine.runtime.option_secrets import OptionSecrets
 from seine.runtime.spark_reading import SparkReading
+from seine.shortages import FULL_DISK, NO_MEMORY, shortage_of
 from seine.spark import spark_host
 from seine.spark.spark_host import Restarts, run_on_spark
 
@@ -88,6 +88,7 @@ def test_a_commit_that_fails_is_the_end(
     shortage: str | None,
 ) -> None:
     monkeypatch.setattr(spark_host, "note_committed", lambda deployment, entry: None)
+    monkeypatch.setattr(spark_host, "discard_torn", lambda *arguments: None)
     monkeypatch.setattr(spark_host, "carries", lambda deployment: seeding)
     monkeypatch.setattr(spark_host, "is_begun", lambda deployment: False)
     run.reading.secrets.values("a sink", [("key", "${KEY}")])
@@ -97,3 +98,30 @@ def test_a_commit_that_fails_is_the_end(
     assert run.driver.commit.call_count == 1
     assert shortage_of(refusal.value) == shortage
     assert "horse" not in refusal.value.render()
+
+
+class OpeningQuery:
+    """A query whose sources are opened while it is looked at a few times."""
+
+    isActive = True
+
+    def __init__(self, looks: int) -> None:
+        self.looks, self.stopped_after = looks, -1
+
+    @property
+    def status(self) -> dict[str, str]:
+        self.looks -= 1
+        return {"message": "Initializing sources" if self.looks > 0 else "Processing new data"}
+
+    def stop(self) -> None:
+        self.stopped_after = self.looks
+
+
+def test_a_pipeline_is_not_cut_off_while_it_opens_its_sources(monkeypatch: pytest.MonkeyPatch) -> None:
+    query = OpeningQuery(5)
+    spark_host._stop(query)  # type: ignore[arg-type]
+    assert query.stopped_after == 0
+    monkeypatch.setattr(spark_host, "_OPENING_SECONDS", 0.0)
+    stuck = OpeningQuery(1000)
+    spark_host._stop(stuck)  # type: ignore[arg-type]
+    assert stuck.stopped_after > 900

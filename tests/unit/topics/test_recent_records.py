@@ -39,20 +39,37 @@ class FakeBroker:
     def close(self) -> None:
         self.closed += 1
 
-    def read_ranges(
-        self, settings: object, ranges: Sequence[OffsetRange], columns: object
+    def read_range(
+        self, consumer: FakeConsumer, one: OffsetRange, columns: object
     ) -> Iterator[pa.RecordBatch]:
-        for one in ranges:
-            places = [offset * PARTITIONS + one.partition for offset in range(one.begin, one.end)]
-            values = pa.array([b"x" * self.size] * one.size, pa.binary())
-            yield pa.RecordBatch.from_pydict({VALUE: values, PLACE: pa.array(places, pa.int64())})
+        assert not consumer.closed
+        places = [offset * PARTITIONS + one.partition for offset in range(one.begin, one.end)]
+        values = pa.array([b"x" * self.size] * one.size, pa.binary())
+        yield pa.RecordBatch.from_pydict({VALUE: values, PLACE: pa.array(places, pa.int64())})
+
+
+class FakeConsumer:
+    """A consumer; each question has one of its own."""
+
+    def __init__(self, settings: object, seconds: float) -> None:
+        self.closed = 0
+
+    def close(self) -> None:
+        self.closed += 1
 
 
 def _given(broker: FakeBroker, monkeypatch: pytest.MonkeyPatch, **bounds: Any) -> dict[int, list[int]]:
     monkeypatch.setattr(module, "TopicClient", broker)
-    monkeypatch.setattr(module, "read_ranges", broker.read_ranges)
+    monkeypatch.setattr(module, "read_range", broker.read_range)
+    consumers: list[FakeConsumer] = []
+
+    def consumer(settings: object, seconds: float) -> FakeConsumer:
+        consumers.append(FakeConsumer(settings, seconds))
+        return consumers[-1]
+
+    monkeypatch.setattr(module, "TopicConsumer", consumer)
     batches = recent_records(READING, 300.0, **bounds)
-    assert broker.closed == 1
+    assert broker.closed == 1 and [one.closed for one in consumers] == [1]
     given: dict[int, list[int]] = {}
     for batch in batches:
         for place in batch.column(PLACE).to_pylist():

@@ -16,6 +16,7 @@ from seine.algebra.functions.signatures import check_arity
 from seine.algebra.functions.widening import MAX_PRECISION, decimal
 from seine.algebra.plan import AggregateCall
 from seine.algebra.types import BIGINT, BOOLEAN, DOUBLE, NULL, STRING, Kind, Type
+from seine.algebra.user_functions import calls_user_code
 
 # a built-in name or alias -> the canonical name
 BUILT_IN = {
@@ -92,6 +93,11 @@ def resolve_aggregate(name: str, args: Sequence[Expression], distinct: bool) -> 
     if registered is None:
         raise _unknown(wanted)
     return _registered(registered, args, distinct)
+
+
+def is_user_code(call: AggregateCall) -> bool:
+    """Whether users' code takes part in an aggregate: it is theirs, or a function in its arguments is."""
+    return aggregates.lookup(call.function) is not None or any(map(calls_user_code, call.args))
 
 
 def _unknown(name: str) -> TypeMismatch:

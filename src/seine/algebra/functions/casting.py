@@ -148,7 +148,7 @@ def _fold(constant: Literal, type_: Type) -> Literal | None:
         try:
             return Literal(dt.date.fromisoformat(value), type_)
         except ValueError:
-            return Literal(None, type_)
+            return None
     return None
 
 
@@ -160,5 +160,5 @@ def _fold_number(value: int | Decimal, type_: Type) -> Literal | None:
     if type_.kind is Kind.DECIMAL:
         scaled = _EXACT.quantize(Decimal(value), Decimal(1).scaleb(-type_.scale))
         fits = scaled.copy_abs() < Decimal(10) ** (type_.precision - type_.scale)
-        return Literal(scaled if fits else None, type_)
+        return Literal(scaled, type_) if fits else None
     return None

@@ -11,10 +11,22 @@ from seine.algebra.expressions import Call, Expression, Literal
 from seine.algebra.functions.arithmetic import decimal_operand
 from seine.algebra.functions.casting import implied_cast
 from seine.algebra.functions.mismatch import TypeMismatch
+from seine.algebra.functions.text_forms import never_parses
 from seine.algebra.functions.widening import common_type
 from seine.algebra.java_patterns import PatternFault, has_assertions, matches_empty, re2_pattern
 from seine.algebra.types import BOOLEAN, NULL, STRING, Kind, Type
 
+_AS_TEXTS = "or compare texts: CAST(x AS STRING)"
+_SECONDS = "the seconds of a date are unix_timestamp('2024-05-01')"
+_NEVER = {
+    Kind.INT: f"write a number, {_AS_TEXTS}; {_SECONDS}",
+    Kind.BIGINT: f"write a number, {_AS_TEXTS}; {_SECONDS}",
+    Kind.DECIMAL: f"write a number, {_AS_TEXTS}",
+    Kind.DOUBLE: f"write a number, {_AS_TEXTS}",
+    Kind.BOOLEAN: f"write TRUE or FALSE, {_AS_TEXTS}",
+    Kind.DATE: f"write DATE '2024-05-01', {_AS_TEXTS}",
+    Kind.TIMESTAMP: f"write TIMESTAMP '2024-05-01 12:00:00', {_AS_TEXTS}",
+}
 COMPARISONS = {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq_null_safe": "<=>"}
 
 
@@ -37,8 +49,19 @@ def resolve_comparison(name: str, left: Expression, right: Expression) -> Expres
     >>> str(resolve_comparison("ge", Column(0, DATE), Literal("2024-05-01", STRING)))
     'ge(#0, 2024-05-01)'
     """
-    args, _ = unify(_least_digits((left, right)), f"cannot compare with {COMPARISONS[name]}")
+    args, target = unify(_least_digits((left, right)), f"cannot compare with {COMPARISONS[name]}")
+    _refuse_never((left, right), target)
     return Call(name, args, BOOLEAN)
+
+
+def _refuse_never(args: Sequence[Expression], target: Type) -> None:
+    """Refuse to compare with a constant text that is no value of the type: that would never be true."""
+    for arg in args:
+        if not isinstance(arg, Literal) or arg.type != STRING or arg.value is None or target.is_text:
+            continue
+        if never_parses(arg.value, target):
+            message = f"'{arg.value}' is no {target}, so nothing can be compared with it"
+            raise TypeMismatch(message, hint=_NEVER[target.kind])
 
 
 def _least_digits(args: Sequence[Expression]) -> Sequence[Expression]:
@@ -63,7 +86,8 @@ def _condition(arg: Expression, what: str) -> Expression:
 
 def resolve_in(args: Sequence[Expression]) -> Expression:
     """The typed x IN (v1, v2, ...), all cast to one type."""
-    cast, _ = unify(_least_digits(args), "IN")
+    cast, target = unify(_least_digits(args), "IN")
+    _refuse_never(args, target)
     return Call("in", cast, BOOLEAN)
 
 

@@ -108,6 +108,7 @@ def resolve_call(name: str, args: Sequence[Expression]) -> Expression:
     >>> resolve_call("uper", [literal("a")])
     Traceback (most recent call last):
     seine.algebra.functions.mismatch.TypeMismatch: there is no function 'uper'
+      hint: did you mean upper, power?
     """
     canonical = ALIASES.get(name, name)
     if canonical in _RESOLVERS:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from importlib.util import module_from_spec, spec_from_file_location
 from types import ModuleType
 
 from seine.algebra import aggregates, user_functions
+from seine.algebra.code_place import run_text
 from seine.algebra.functions.aggregate_calls import is_aggregate
 from seine.algebra.functions.resolve_call import function_names
 from seine.algebra.user_functions import UserFunction
@@ -23,6 +22,7 @@ class UserModule:
     path: str
     text: str
     functions: tuple[str, ...]
+    module: str  # the name of the module that it is run as
 
 
 _LOADED: dict[str, UserModule] = {}  # by path
@@ -31,6 +31,11 @@ _LOADED: dict[str, UserModule] = {}  # by path
 def loaded_modules() -> list[UserModule]:
     """The files that were registered in this process, in order."""
     return list(_LOADED.values())
+
+
+def module_file(module: str) -> UserModule | None:
+    """The file that was run as a module of this name; None if it is no file of functions."""
+    return next((one for one in _LOADED.values() if one.module == module), None)
 
 
 def register_function(function: UserFunction) -> None:
@@ -58,10 +63,11 @@ def register_module(path: str) -> UserModule:
         hint = "declare one by @seine.function(arguments=('STRING',), result='STRING')"
         raise SeineError(f"'{path}' has no function for queries", hint=hint)
     for function in functions:
-        register_function(replace(function, module=None))
+        register_function(replace(function, module=module.__name__))
     for aggregate in folds:
         aggregates.register(aggregate)
-    _LOADED[path] = UserModule(path, text, tuple(one.name for one in [*functions, *folds]))
+    names = tuple(one.name for one in [*functions, *folds])
+    _LOADED[path] = UserModule(path, text, names, module.__name__)
     return _LOADED[path]
 
 
@@ -77,14 +83,7 @@ def register_modules(paths: Sequence[str]) -> None:
 
 
 def _run(path: str, text: str) -> ModuleType:
-    name = f"seine_udf_{hashlib.sha256(text.encode()).hexdigest()[:16]}"
-    spec = spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise SeineError("it is no Python file")
-    module = module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
+    return run_text(f"seine_udf_{hashlib.sha256(text.encode()).hexdigest()[:16]}", path, text)
 
 
 def _is_aggregate(value: object) -> bool:

@@ -32,6 +32,7 @@ _MICROSECONDS = {
 }
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _AMOUNT = re.compile(r"([+-]?\d+)\s*([a-z]+?)s?(?:\s+|$)")
+MOST_WINDOWS = 10_000  # that one time may be in
 _LONGEST_LENGTH = 2**62  # of a length of time, so that ends stay within a BIGINT
 
 
@@ -47,6 +48,11 @@ def resolve_window(args: Sequence[Expression]) -> Call:
     if slide > length:
         raise TypeMismatch(
             "a window's slide is longer than the window", hint="the length comes first, then the slide"
+        )
+    if -(-length // slide) > MOST_WINDOWS:
+        raise TypeMismatch(
+            f"a time would be in more than {MOST_WINDOWS:,} windows",
+            hint=f"let the slide be at least {-(-length // MOST_WINDOWS):,} in the units of the length",
         )
     return event_window(time, length, slide, start % slide).pair
 

@@ -7,10 +7,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from seine.algebra.arrays import AnyArray, BoolArray
+from seine.algebra.arrays import AnyArray, BoolArray, IntArray
 from seine.algebra.expressions import Call
 from seine.algebra.types import Kind, Type
+from seine.evaluate.kernels.spending import spend
 
 Datum: TypeAlias = pa.Array | pa.Scalar  # a column, or a value that is the same in every row
 Kernel: TypeAlias = Callable[[Call, Sequence[Datum]], pa.Array]
@@ -31,6 +33,7 @@ _NUMPY: dict[pa.DataType, np.dtype[Any]] = {
     pa.date32(): np.dtype(np.int32),
 }
 _INT32 = np.iinfo(np.int32)
+_LONG_CONSTANT = 1000  # bytes; copies of shorter ones are no more than a row is wide
 _DATE_RANGE = (-719162, 2932896)  # 0001-01-01 to 9999-12-31
 _TIMESTAMP_RANGE = (-719162 * 86_400_000_000, 2932897 * 86_400_000_000 - 1)
 
@@ -108,4 +111,24 @@ def as_array(datum: Datum, size: int) -> pa.Array:
     """A datum as an array: a scalar is repeated, also a list no times, which Arrow would refuse."""
     if isinstance(datum, pa.Array):
         return datum
+    spend_on_copies([datum], size)
     return pa.repeat(datum, size) if size else pa.array([], datum.type)
+
+
+def spend_on_copies(args: Sequence[Datum], size: int) -> None:
+    """Count the bytes of long constants that are about to be copied into every row."""
+    for arg in args:
+        if isinstance(arg, pa.Scalar) and size > 1 and (length := _scalar_bytes(arg)) > _LONG_CONSTANT:
+            spend(size=length * size, constants=[f"{length} bytes"])
+
+
+def _scalar_bytes(scalar: pa.Scalar) -> int:
+    if isinstance(scalar, pa.StringScalar):
+        return len(scalar.as_buffer()) if scalar.is_valid else 0
+    return int(scalar.values.nbytes) if isinstance(scalar, pa.ListScalar) and scalar.is_valid else 0
+
+
+def byte_lengths(array: pa.Array) -> IntArray:
+    """The bytes of each text; 0 of NULL."""
+    lengths: IntArray = pc.binary_length(array).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+    return lengths

@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seine.algebra.java_patterns import PatternFault, has_assertions, matches_empty, re2_pattern
+from seine.evaluate.kernels.match_searches import spend_on_searches
 from seine.evaluate.kernels.text_lists import TextLists
 
 _PRIVATE = [chr(code) for code in range(0xE000, 0xE100)]  # signs that mean nothing, to mark places in texts
@@ -35,6 +36,7 @@ def unused_signs(array: pa.Array, count: int) -> list[str]:
 def replaced_matches(array: pa.Array, pattern: str, rewrite: str, of_empty: str) -> pa.Array:
     """The texts with matches replaced by RE2's `rewrite`, and empty ones that RE2 has not by `of_empty`."""
     regex = re2_pattern(pattern)
+    spend_on_searches(array, pattern)
     if not matches_empty(pattern) or has_assertions(pattern):
         return pc.replace_substring_regex(array, regex, rewrite)
     begin, middle, end = unused_signs(array, 9)[-3:]
@@ -47,6 +49,7 @@ def replaced_matches(array: pa.Array, pattern: str, rewrite: str, of_empty: str)
 def counted_matches(array: pa.Array, pattern: str) -> pa.Array:
     """How many matches each text has."""
     if not matches_empty(pattern):
+        spend_on_searches(array, pattern)
         return pc.count_substring_regex(array, re2_pattern(pattern))
     sign = unused_signs(array, 1)[0]
     return pc.count_substring(replaced_matches(array, pattern, sign, sign), sign)

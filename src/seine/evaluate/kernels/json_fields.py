@@ -122,7 +122,10 @@ def _string_field(call: Call, array: pa.Array, *path: str) -> pa.Array:
 def _read(array: pa.Array, path: Sequence[str], read: Callable[[Any], Any], type_: Type) -> pa.Array:
     def value(text: str | None) -> Any:
         document = MISSING if text is None else json_document(text)
-        return None if document is MISSING else _value_at(document, path, read)
+        try:
+            return None if document is MISSING else _value_at(document, path, read)
+        except RecursionError:  # what is nested so deep that it cannot be written again
+            return None
 
     return map_distinct(value, array, type_.arrow())
 

@@ -28,7 +28,8 @@ from seine.evaluate.kernels.strings import map_distinct
 Step = str | int | None  # a name, an index, or * (None)
 
 _STEP = re.compile(r"\.(?P<name>[^.\[]+)|\[(?P<index>\d+)\]|\[\*\]|\['(?P<quoted>[^'?]+)'\]")
-_STRINGS = re.compile(r"""\"(?:\\.|[^"\\])*"|'((?:\\.|[^'\\])*)'""", re.DOTALL)
+# a string that nothing ends goes to the end of the text, which then is no JSON: none is looked for within it
+_STRINGS = re.compile(r"""\"(?:\\.|[^"\\])*+(?:"|\\?\Z)|'((?:\\.|[^'\\])*+)(?:'|\\?\Z)""", re.DOTALL)
 MISSING = object()
 
 

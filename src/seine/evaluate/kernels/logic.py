@@ -24,6 +24,7 @@ from seine.evaluate.kernels.datum import (
     build,
     nulls,
     row_count,
+    spend_on_copies,
     valid,
     values,
 )
@@ -115,6 +116,7 @@ def _in(call: Call, args: Sequence[Datum]) -> pa.Array:
 def _case(call: Call, args: Sequence[Datum]) -> pa.Array:
     size = row_count(args)
     otherwise = args[-1] if len(args) % 2 else pa.scalar(None, call.type.arrow())
+    spend_on_copies([*args[1::2], otherwise], size)
     result: Datum = otherwise
     for at in reversed(range(0, len(args) - 1, 2)):
         chosen = pc.fill_null(args[at], False)
@@ -123,6 +125,7 @@ def _case(call: Call, args: Sequence[Datum]) -> pa.Array:
 
 
 def _coalesce(_: Call, args: Sequence[Datum]) -> pa.Array:
+    spend_on_copies(args, row_count(args))
     return as_array(pc.coalesce(*args), row_count(args))
 
 
@@ -131,6 +134,7 @@ def _extreme(call: Call, args: Sequence[Datum]) -> pa.Array:
     better = "gt" if call.name == "greatest" else "lt"
     size = row_count(args)
     best = as_array(args[0], size)
+    spend_on_copies(args[1:], size)
     for arg in args[1:]:
         beats = pc.fill_null(compare(better, call.type, (arg, best)), False)
         replaced = pc.and_(pc.is_valid(as_array(arg, size)), pc.or_(beats, pc.is_null(best)))

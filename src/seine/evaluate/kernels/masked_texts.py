@@ -9,7 +9,8 @@ import pyarrow as pa
 
 from seine.algebra.expressions import Call
 from seine.evaluate.kernels.constants import with_constants
-from seine.evaluate.kernels.datum import Datum, Kernel
+from seine.evaluate.kernels.datum import Datum, Kernel, byte_lengths
+from seine.evaluate.kernels.spending import spend
 from seine.evaluate.kernels.strings import map_distinct
 
 _BASES = range(2, 37)  # of numbers that CONV reads and writes
@@ -35,6 +36,9 @@ def _mask(
         chosen = digit if unicodedata.category(sign) == "Nd" else other
         return sign if chosen is None else chosen
 
+    longest = max(len(sign.encode()) for sign in (upper or "", lower or "", digit or "", other or ""))
+    if longest > 1:
+        spend(size=int(byte_lengths(array).sum()) * longest, constants=[upper, lower, digit, other])
     return map_distinct(lambda text: "".join(map(masked, text)), array, pa.string())
 
 

@@ -10,41 +10,30 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seine.algebra.arrays import BoolArray, IntArray
+from seine.algebra.functions.text_forms import (
+    DATE,
+    FALSE,
+    INTEGER,
+    NUMBER,
+    SPECIAL_DOUBLES,
+    TIME,
+    TRIMMED,
+    TRUE,
+)
 from seine.algebra.types import Kind, Type
 from seine.evaluate.kernels.calendar import MICROS_PER_DAY, days_from_civil
 from seine.evaluate.kernels.datum import build, valid
 from seine.evaluate.kernels.decimals import from_unscaled, rescale
 from seine.evaluate.kernels.zones import to_instants
 
-_TRIMMED_CHARACTERS = "".join(map(chr, range(33))) + "\x7f"
-_INTEGER = r"^[+-]?[0-9]+$"
 _SHORT_INTEGER = r"^-?0*[0-9]{1,18}$"
-_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[dDfF]?$"
-_UNSIGNED_SPECIAL_DOUBLES = {"nan": np.nan, "inf": np.inf, "infinity": np.inf}
-_SPECIAL_DOUBLES = {
-    **_UNSIGNED_SPECIAL_DOUBLES,
-    **{f"+{name}": value for name, value in _UNSIGNED_SPECIAL_DOUBLES.items() if name != "nan"},
-    **{f"-{name}": -value for name, value in _UNSIGNED_SPECIAL_DOUBLES.items() if name != "nan"},
-}
-_TRUE = ("t", "true", "y", "yes", "1")
-_FALSE = ("f", "false", "n", "no", "0")
-_DATE = (
-    r"^(?P<sign>[+-]?)(?P<year>[0-9]{4,7})"
-    r"(?:-(?P<month>[0-9]{1,2})(?:-(?P<day>[0-9]{1,2})(?P<rest>[ T].*)?)?)?$"
-)
-_TIME = (
-    r"^[ T](?:(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{1,2})"
-    r"(?::(?P<second>[0-9]{1,2})(?:\.(?P<fraction>[0-9]*))?)?"
-    r" ?(?P<zone>Z|UTC|GMT|UT"
-    r"|(?:(?:UTC|GMT|UT)?(?P<zsign>[+-])(?P<zhour>[0-9]{1,2})(?::?(?P<zminute>[0-9]{2}))?)"
-    r"|(?P<region>[A-Z][A-Za-z_]+(?:/[A-Za-z_]+){0,2}))?)?$"
-)
+_SPECIAL_DOUBLES = {name: float(name) for name in SPECIAL_DOUBLES}
 _MAX_DECIMAL_EXPONENT = 1000  # beyond it a decimal is zero or overflows whatever its digits
 
 
 def from_string(array: pa.Array, target: Type) -> pa.Array:
     """CAST(string AS target)."""
-    return _READERS[target.kind](pc.utf8_trim(array, _TRIMMED_CHARACTERS), target)
+    return _READERS[target.kind](pc.utf8_trim(array, TRIMMED), target)
 
 
 def _integers(text: pa.Array, target: Type) -> pa.Array:
@@ -53,7 +42,7 @@ def _integers(text: pa.Array, target: Type) -> pa.Array:
     short = pc.match_substring_regex(unsigned, _SHORT_INTEGER)
     data = pc.if_else(short, unsigned, pa.scalar(None, pa.string())).cast(pa.int64())
     numbers, mask = data.fill_null(0).to_numpy().copy(), valid(data) | np.zeros(len(text), bool)
-    longer = pc.and_(pc.match_substring_regex(text, _INTEGER), pc.invert(short)).fill_null(False)
+    longer = pc.and_(pc.match_substring_regex(text, INTEGER), pc.invert(short)).fill_null(False)
     for at in np.flatnonzero(longer.to_numpy(zero_copy_only=False)):
         value = _bounded_int(text[at].as_py())
         if value is not None:
@@ -70,7 +59,7 @@ def _bounded_int(text: str) -> int | None:
 
 
 def _doubles(text: pa.Array, target: Type) -> pa.Array:
-    plain = pc.match_substring_regex(text, _NUMBER)
+    plain = pc.match_substring_regex(text, NUMBER)
     bare = pc.replace_substring_regex(pc.replace_substring_regex(text, r"^\+", ""), r"[dDfF]$", "")
     data = pc.if_else(plain, bare, pa.scalar(None, pa.string())).cast(pa.float64())
     words = pc.utf8_lower(text)
@@ -106,23 +95,23 @@ def _unscaled(text: str, scale: int) -> int | None:
 
 def _booleans(text: pa.Array, target: Type) -> pa.Array:
     words = pc.utf8_lower(text)
-    true = pc.is_in(words, value_set=pa.array(_TRUE))
-    known = pc.or_(true, pc.is_in(words, value_set=pa.array(_FALSE)))
+    true = pc.is_in(words, value_set=pa.array(TRUE))
+    known = pc.or_(true, pc.is_in(words, value_set=pa.array(FALSE)))
     return pc.if_else(known, true, pa.scalar(None, pa.bool_()))
 
 
 def _dates(text: pa.Array, target: Type) -> pa.Array:
-    parts = pc.extract_regex(text, _DATE)
+    parts = pc.extract_regex(text, DATE)
     days, exists = _days(parts)
     return build(target, days, exists, len(text))
 
 
 def _timestamps(text: pa.Array, target: Type) -> pa.Array:
-    parts = pc.extract_regex(text, _DATE)
+    parts = pc.extract_regex(text, DATE)
     days, exists = _days(parts)
     rest = _group(parts, "rest")
     bare = pc.equal(rest, "").fill_null(True).to_numpy(zero_copy_only=False)
-    times = pc.extract_regex(rest, _TIME)
+    times = pc.extract_regex(rest, TIME)
     micros, is_time = time_of_day(times)
     micros = micros - _zone_offset(times)
     has_time = is_time & valid(times)
@@ -133,9 +122,13 @@ def _timestamps(text: pa.Array, target: Type) -> pa.Array:
 def _of_regions(shown: IntArray, regions: pa.Array) -> tuple[IntArray, BoolArray]:
     """The instants of times with the name of a zone behind them; and where there is such a zone."""
     known = np.ones(len(shown), bool)
-    for region in pc.unique(regions.drop_null()).to_pylist():
+    encoded = pc.dictionary_encode(regions)
+    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    order = np.argsort(codes, kind="stable")
+    ends = np.searchsorted(codes[order], np.arange(len(encoded.dictionary) + 1))
+    for code, region in enumerate(encoded.dictionary.to_pylist()):
         if region:
-            rows = pc.equal(regions, region).fill_null(False).to_numpy(zero_copy_only=False)
+            rows = order[ends[code] : ends[code + 1]]
             instants = to_instants(shown[rows], region)
             known[rows] = instants is not None
             shown[rows] = 0 if instants is None else instants

@@ -17,10 +17,12 @@ from seine.algebra.expressions import Call
 from seine.algebra.functions.format_directives import Directive, format_directives
 from seine.algebra.types import INT
 from seine.evaluate.kernels.constants import with_constants
-from seine.evaluate.kernels.datum import Datum, Kernel, as_array
+from seine.evaluate.kernels.datum import Datum, Kernel, as_array, byte_lengths
+from seine.evaluate.kernels.spending import spend
 from seine.evaluate.kernels.strings import map_distinct
 
 _EXACT = Context(prec=800, rounding=ROUND_HALF_UP)
+_LONG_LINE = 1000  # bytes of a line that nobody counts
 _NOT_FINITE = {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}
 
 
@@ -108,8 +110,10 @@ def _printed(directive: Directive, value: Any, bits: int) -> str:
 def _formatted(call: Call, *given: Any) -> pa.Array:
     """The columns of the arguments, printed by a format; each distinct value of one is printed once."""
     *arrays, form = given
+    parts = format_directives(form, len(arrays))
+    _spend_on_directives(parts, arrays, form)
     pieces: list[pa.Array | str] = []
-    for part in format_directives(form, len(arrays)):
+    for part in parts:
         if isinstance(part, str):
             pieces.append(part)
             continue
@@ -118,6 +122,19 @@ def _formatted(call: Call, *given: Any) -> pa.Array:
     size = len(arrays[0])
     columns = [as_array(pa.scalar(piece), size) if isinstance(piece, str) else piece for piece in pieces]
     return pc.binary_join_element_wise(*columns, "")
+
+
+def _spend_on_directives(parts: Sequence[str | Directive], arrays: Sequence[pa.Array], form: str) -> None:
+    """Count what directives print that are wide, or one of many of an argument."""
+    rows, size = len(arrays[0]), 0
+    texts = [int(byte_lengths(array).sum()) if array.type == pa.string() else 0 for array in arrays]
+    for part in parts:
+        if isinstance(part, Directive):
+            size += rows * max(part.width, part.precision or 0) + texts[part.argument - 1]
+        else:
+            size += rows * len(part.encode())
+    if size > rows * _LONG_LINE:
+        spend(size=size, constants=[form])
 
 
 def _format_string(call: Call, args: Sequence[Datum]) -> pa.Array:

@@ -1,4 +1,8 @@
-"""Kernels of LIKE, RLIKE and REGEXP functions, in linear time by RE2."""
+"""Kernels of LIKE, RLIKE and REGEXP functions, by RE2, which finds one match in linear time.
+
+Functions of all matches search once for each; where a search may look far behind its match, searches are
+counted (`match_searches.py`).
+"""
 
 from __future__ import annotations
 
@@ -21,16 +25,18 @@ from seine.algebra.java_patterns import (
 from seine.algebra.java_replacements import rewritten
 from seine.algebra.like_scanner import scan_like
 from seine.evaluate.kernels.constants import with_constants
-from seine.evaluate.kernels.datum import Kernel, nulls
+from seine.evaluate.kernels.datum import Kernel, byte_lengths, nulls
 from seine.evaluate.kernels.empty_matches import (
     counted_matches,
     replaced_matches,
     split_at_empty,
     split_characters,
 )
+from seine.evaluate.kernels.match_searches import spend_on_searches
+from seine.evaluate.kernels.spending import spend
 
-MAX_RESULT_CHARACTERS = 2**20  # a function that would make a longer text of one value fails: NULL
 _LITERAL = re.compile(r"[\w/,;:&=@ -]+", re.ASCII)  # a pattern that matches itself alone
+_LONGEST_PLAIN = 64  # letters of a text that is compared at each place
 _META = re.compile(r"[^\w\s]", re.ASCII)
 
 
@@ -123,12 +129,13 @@ def _position(array: pa.Array, pattern: str) -> pa.Array:
 
 def split_texts(array: pa.Array, pattern: str, most: int | None) -> pa.Array:
     """The parts of each text between matches, of the first `most` of them; plain text needs no RE2."""
-    if _LITERAL.fullmatch(pattern):
+    if len(pattern) <= _LONGEST_PLAIN and _LITERAL.fullmatch(pattern):
         return pc.split_pattern(array, pattern, max_splits=most)
     if not pattern:
         return split_characters(array, most)
     if matches_empty(pattern):
         return split_at_empty(array, pattern, most)
+    spend_on_searches(array, pattern)
     return pc.split_pattern_regex(array, re2_pattern(pattern), max_splits=most)
 
 
@@ -150,26 +157,21 @@ def _replaced(array: pa.Array, pattern: str, replacement: str) -> pa.Array:
         rewrite, of_empty = rewritten(replacement, groups, group_names(pattern))
     except PatternFault:
         return pc.if_else(pc.match_substring_regex(array, regex), pa.scalar(None, pa.string()), array)
-    bounded = _bounded_replacement_input(array, re2_pattern(pattern), replacement)
-    return replaced_matches(bounded, pattern, rewrite, of_empty)
+    _spend_on_replacements(array, pattern, replacement)
+    return replaced_matches(array, pattern, rewrite, of_empty)
 
 
-def _bounded_replacement_input(array: pa.Array, regex: str, replacement: str) -> pa.Array:
-    """The texts whose replacement cannot become too long, else NULL.
+def _spend_on_replacements(array: pa.Array, pattern: str, replacement: str) -> None:
+    """Count what replacements may make.
 
     A group is at most as long as its match, so all copies of one reference are at most as long as the text.
     """
     references = len(re.findall(r"\$[\d{]", replacement))
-    copied = pc.multiply(pc.cast(pc.utf8_length(array), pa.int64()), max(1, references))
-    matches = pc.cast(pc.count_substring_regex(array, regex), pa.int64())
-    return within_result_limit(array, pc.add(copied, pc.multiply(matches, len(replacement) - 2 * references)))
-
-
-def within_result_limit(array: pa.Array, most: pa.Array) -> pa.Array:
-    """The texts that a replacement makes at most MAX_RESULT_CHARACTERS or twice as long; else NULL."""
-    twice = pc.multiply(pc.cast(pc.utf8_length(array), pa.int64()), 2)
-    fits = pc.or_(pc.less_equal(most, MAX_RESULT_CHARACTERS), pc.less_equal(most, twice))
-    return pc.if_else(fits, array, pa.scalar(None, pa.string()))
+    literal = len(replacement.encode()) - 2 * references
+    if references < 2 and literal <= 1:
+        return  # of a match no more than it is long, and a letter
+    matches = pc.sum(counted_matches(array, pattern)).as_py() or 0
+    spend(size=int(byte_lengths(array).sum()) * references + matches * max(0, literal), constants=[pattern])
 
 
 KERNELS: dict[str, Kernel] = {

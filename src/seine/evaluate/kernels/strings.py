@@ -13,8 +13,21 @@ import pyarrow.compute as pc
 from seine.algebra.expressions import Call
 from seine.evaluate.kernels import regular_expressions
 from seine.evaluate.kernels.constants import with_constants
-from seine.evaluate.kernels.datum import Datum, Kernel, build, row_count, valid, values
-from seine.evaluate.kernels.regular_expressions import MAX_RESULT_CHARACTERS, within_result_limit
+from seine.evaluate.kernels.datum import (
+    Datum,
+    Kernel,
+    build,
+    byte_lengths,
+    row_count,
+    spend_on_copies,
+    valid,
+    values,
+)
+from seine.evaluate.kernels.spending import spend
+
+_LONGEST_COMPARED = (
+    64  # letters of a text that Arrow compares at each place; Python looks at each letter once
+)
 
 
 def map_distinct(function: Callable[[Any], object], array: pa.Array, type_: pa.DataType) -> pa.Array:
@@ -100,6 +113,7 @@ def _right(_: Call, array: pa.Array, length: int) -> pa.Array:
 
 
 def _concat(_: Call, args: Sequence[Datum]) -> pa.Array:
+    spend_on_copies(args, row_count(args))
     return pc.binary_join_element_wise(*args, "")
 
 
@@ -108,6 +122,7 @@ def _concat_ws(_: Call, args: Sequence[Datum]) -> pa.Array:
     separator, *parts = args
     if not parts:
         return _emptied(separator)
+    spend_on_copies([separator] * (len(parts) - 1) + parts, row_count(args))
     # Arrow leaves a row out of its answer in which every part is NULL, so no row may be so.
     nothing = reduce(pc.and_, [pc.is_null(part) for part in parts])
     first = pc.if_else(nothing, "", parts[0])
@@ -117,10 +132,12 @@ def _concat_ws(_: Call, args: Sequence[Datum]) -> pa.Array:
 def _replace(_: Call, array: pa.Array, search: str, replacement: str = "") -> pa.Array:
     if not search:
         return array
-    matches = pc.cast(pc.count_substring(array, search), pa.int64())
-    growth = pc.multiply(matches, len(replacement) - len(search))
-    most = pc.add(pc.cast(pc.utf8_length(array), pa.int64()), growth)
-    return pc.replace_substring(within_result_limit(array, most), search, replacement)
+    matches = pc.sum(pc.count_substring(array, search)).as_py() or 0
+    growth = len(replacement.encode()) - len(search.encode())
+    spend(size=matches * max(0, growth), constants=[search, replacement])
+    if len(search) > _LONGEST_COMPARED:
+        return map_distinct(lambda text: text.replace(search, replacement), array, pa.string())
+    return pc.replace_substring(array, search, replacement)
 
 
 def _translate(_: Call, array: pa.Array, source: str, target: str) -> pa.Array:
@@ -158,16 +175,16 @@ def _reverse(_: Call, args: Sequence[Datum]) -> pa.Array:
 
 
 def _repeat(_: Call, array: pa.Array, times: int) -> pa.Array:
-    def repeated(text: str) -> str | None:
-        return text * max(times, 0) if len(text) * times <= MAX_RESULT_CHARACTERS else None
-
-    return map_distinct(repeated, array, pa.string())
+    spend(size=int(byte_lengths(array).sum()) * max(times, 0), constants=[times])
+    return map_distinct(lambda text: text * max(times, 0), array, pa.string())
 
 
 def _padder(on_the_left: bool) -> Kernel:
     def pad(_: Call, array: pa.Array, width: int, padding: str = " ") -> pa.Array:
-        if width > MAX_RESULT_CHARACTERS:
-            return pa.nulls(len(array), pa.string())
+        known = len(array) - array.null_count
+        spend(size=known * max(width, 0) * _bytes_a_letter(padding), constants=[width])
+        if not known:
+            return array
         filler = (padding * (width // len(padding) + 1) if padding else "")[: max(width, 0)]
 
         def padded(text: str) -> str:
@@ -180,11 +197,14 @@ def _padder(on_the_left: bool) -> Kernel:
     return with_constants(pad, 1)
 
 
-def _space(_: Call, args: Sequence[Datum]) -> pa.Array:
-    def spaces(count: int) -> str | None:
-        return " " * max(count, 0) if count <= MAX_RESULT_CHARACTERS else None
+def _bytes_a_letter(text: str) -> int:
+    return max((len(letter.encode()) for letter in {*text}), default=0)
 
-    return map_distinct(spaces, args[0], pa.string())
+
+def _space(_: Call, args: Sequence[Datum]) -> pa.Array:
+    counts = np.maximum(values(args[0]), 0).astype(np.int64)
+    spend(size=int(np.where(valid(args[0]), counts, 0).sum()))
+    return map_distinct(lambda count: " " * max(count, 0), args[0], pa.string())
 
 
 def _split_part(_: Call, array: pa.Array, delimiter: str, part: int) -> pa.Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import mul
 
 import numpy as np
 import pyarrow as pa
@@ -16,15 +17,16 @@ from seine.evaluate.kernels.datum import (
     all_valid,
     as_array,
     build,
+    byte_lengths,
     row_count,
     valid,
     values,
 )
-from seine.evaluate.kernels.regular_expressions import MAX_RESULT_CHARACTERS
+from seine.evaluate.kernels.spending import spend
 from seine.evaluate.kernels.text_lists import TextLists, first_of_each, together
 from seine.rows.json_values import json_strings
 
-_MOST_ITEMS = MAX_RESULT_CHARACTERS // 8  # of an array; ARRAY_REPEAT of more fails: NULL
+_ITEM_BYTES = 24  # of an item beside its text: its place, its row, and its offset
 
 
 def _columns(args: Sequence[Datum]) -> list[pa.Array]:
@@ -52,7 +54,9 @@ def _repeated(_: Call, args: Sequence[Datum]) -> pa.Array:
     """ARRAY_REPEAT(text, n): also of NULL; NULL without n."""
     texts, times = _columns(args)
     counts = np.maximum(values(times), 0).astype(np.int64)
-    known = np.broadcast_to(valid(times), len(texts)) & (counts <= _MOST_ITEMS)
+    known = np.broadcast_to(valid(times), len(texts))
+    sizes = np.where(known, byte_lengths(texts) + _ITEM_BYTES, 0)
+    spend(size=sum(map(mul, counts.tolist(), sizes.tolist())))
     parents = np.repeat(np.arange(len(texts)), np.where(known, counts, 0))
     return TextLists(known, parents, texts.take(pa.array(parents))).lists()
 
@@ -101,16 +105,16 @@ def _join(call: Call, args: Sequence[Datum]) -> pa.Array:
     array, separator, *instead = _columns(args)
     lists = TextLists.of(array)
     if instead:
-        there = pc.is_valid(lists.items)
-        lists = TextLists(
-            lists.known,
-            lists.parents,
-            pc.if_else(there, lists.items, instead[0].take(pa.array(lists.parents))),
-        )
+        lacking = lists.items.is_null().to_numpy(zero_copy_only=False)
+        parents = lists.parents[lacking]
+        spend(size=int(byte_lengths(instead[0])[parents].sum()))
+        items = pc.replace_with_mask(lists.items, pa.array(lacking), instead[0].take(pa.array(parents)))
+        lists = TextLists(lists.known, lists.parents, items)
         lists = TextLists(
             lists.known & np.broadcast_to(valid(instead[0]), len(array)), lists.parents, lists.items
         )
     lists = lists.where(pc.is_valid(lists.items).to_numpy(zero_copy_only=False))
+    spend(size=int((byte_lengths(separator) * np.diff(lists.starts)).sum()))
     return pc.binary_join(lists.lists(), separator)
 
 

@@ -92,8 +92,8 @@ def _part(text: str, part: str, key: str | None = None) -> str | None:
     if address is None or (key is not None and part != "QUERY"):
         return None
     if key is not None:
-        value = re.search(rf"(?:&|^){re.escape(key)}=([^&]*)", address.query or "")
-        return value[1] if value else None
+        _, here, rest = f"&{address.query or ''}".partition(f"&{key}=")
+        return rest.partition("&")[0] if here else None
     return _of_part(address, part)
 
 

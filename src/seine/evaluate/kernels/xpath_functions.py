@@ -7,16 +7,27 @@ from collections.abc import Callable
 import pyarrow as pa
 
 from seine.algebra.expressions import Call
-from seine.documents.xpath_values import xpath_boolean, xpath_double, xpath_int, xpath_long, xpath_string
+from seine.documents.xpath_values import (
+    xpath_boolean,
+    xpath_double,
+    xpath_int,
+    xpath_long,
+    xpath_steps,
+    xpath_string,
+)
 from seine.evaluate.kernels.constants import with_constants
 from seine.evaluate.kernels.datum import Kernel
+from seine.evaluate.kernels.spending import spend
 from seine.evaluate.kernels.strings import map_distinct
 
 
 def _over_documents(function: Callable[[str, str], object]) -> Kernel:
     def kernel(call: Call, documents: pa.Array, expression: str) -> pa.Array:
         def of_text(text: str | None) -> object:
-            return None if text is None else function(text, expression)
+            if text is None:
+                return None
+            spend(steps=xpath_steps(text, expression), constants=[expression])
+            return function(text, expression)
 
         return map_distinct(of_text, documents, call.type.arrow())
 

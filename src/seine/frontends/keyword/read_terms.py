@@ -3,18 +3,20 @@
     term        = alternative { '|' alternative }
     alternative = [ column ':' ] ( word [ '*' ] | '"' word { word } '"' )
 
-Everything else between terms separates them, as it separates the tokens of data. A column is a name, or any
-text in double quotes; it belongs to the one alternative before which it stands.
+Words are those of `words_of`, as in data, and everything else separates them. A few single characters make
+several words (`¼` is 1 and 4 in NFKC), which are terms of their own. The signs of the syntax are ASCII's.
+A column is a name, or any text in double quotes; it belongs to the one alternative before which it stands.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 from seine.algebra.search_plan import MOST_WORDS
 from seine.algebra.search_terms import Alternative, Term, count_words
-from seine.algebra.word_tokens import TOKEN, tokens_of
+from seine.algebra.word_tokens import joins_word, makes_words, words_of
 from seine.errors import ScriptError
 from seine.frontends.text.names import fold
 
@@ -23,7 +25,7 @@ MAX_WORD_LENGTH = 255  # characters: the terms of a query are part of its record
 Refusal = Callable[[int, str, str | None], ScriptError]  # offset in the text, message, hint
 
 _WHOLE = -1  # the offset of the quote before the text
-_COLUMN = re.compile(r'(?:"(?P<quoted>[^"]+)"|(?P<name>[^\W\d]\w*)):(?=["]|[^\W_])')
+_COLUMN = re.compile(r'(?:"(?P<quoted>[^"]+)"|(?P<name>[^\W\d]\w*)):')
 _NOT_SPACE = re.compile(r"\S")
 _UNSTORABLE = re.compile(r"[\0\ud800-\udfff]")
 
@@ -48,8 +50,8 @@ class _TermReader:
     def read(self) -> tuple[Term, ...]:
         terms: dict[frozenset[Alternative], Term] = {}
         while self._skip_to_term():
-            term = self._read_term()
-            terms.setdefault(term.meaning, term)
+            for term in self._read_terms():
+                terms.setdefault(term.meaning, term)
         distinct = tuple(terms.values())
         if not distinct:
             raise self._refuse(_WHOLE, "a SEARCH needs a word", "a word is a run of letters and digits")
@@ -77,15 +79,27 @@ class _TermReader:
         return False
 
     def _starts_alternative(self) -> bool:
-        at = self._at
-        return self._text[at] == '"' or bool(TOKEN.match(self._text, at) or _COLUMN.match(self._text, at))
+        return self._starts_words(self._at) or self._column() is not None
 
-    def _read_term(self) -> Term:
+    def _starts_words(self, at: int) -> bool:
+        """Whether a word or a phrase begins at an offset."""
+        return at < len(self._text) and (self._text[at] == '"' or makes_words(self._text[at]))
+
+    def _column(self) -> re.Match[str] | None:
+        """The column that stands here before an alternative."""
+        match = _COLUMN.match(self._text, self._at)
+        return match if match is not None and self._starts_words(match.end()) else None
+
+    def _read_terms(self) -> list[Term]:
+        """The alternatives from here on; more than one term if a character makes several words."""
         start = self._at
-        alternatives = {self._read_alternative(): None}
+        terms = [[one] for one in self._read_alternative()]
         while self._accept_bar():
-            alternatives[self._read_alternative()] = None
-        return Term(self._text[start : self._at].lower(), tuple(alternatives))
+            first, *more = self._read_alternative()
+            terms[-1].append(first)
+            terms += [[one] for one in more]
+        text = self._text[start : self._at].lower()
+        return [Term(text, tuple(dict.fromkeys(alternatives))) for alternatives in terms]
 
     def _accept_bar(self) -> bool:
         bar = _NOT_SPACE.search(self._text, self._at)
@@ -97,19 +111,23 @@ class _TermReader:
             raise self._refuse(bar.start(), "| stands between two words", "write this|that")
         return True
 
-    def _read_alternative(self) -> Alternative:
-        column = None
-        match = _COLUMN.match(self._text, self._at)
+    def _read_alternative(self) -> list[Alternative]:
+        """The alternative that begins here; mostly one. A column is for the first, a star for the last."""
+        column, match = None, self._column()
         if match is not None:
             column = match["quoted"] if match["quoted"] is not None else fold(match["name"], quoted=False)
             self._at = match.end()
         if self._text[self._at] == '"':
-            return Alternative(self._read_phrase(), column=column)
-        run = TOKEN.match(self._text, self._at)
-        assert run is not None  # _COLUMN and _starts_alternative have looked
-        words = self._words(run.start(), run.end())
-        self._at = run.end()
-        return Alternative(words, self._accept_star(), column)
+            return [Alternative(self._read_phrase(), column=column)]
+        end = self._at
+        while end < len(self._text) and (makes_words(self._text[end]) or joins_word(self._text[end])):
+            end += 1
+        first, *more = self._words(self._at, end)
+        alternatives = [Alternative((first,), column=column), *(Alternative((word,)) for word in more)]
+        self._at = end
+        if self._accept_star():
+            alternatives[-1] = replace(alternatives[-1], prefix=True)
+        return alternatives
 
     def _read_phrase(self) -> tuple[str, ...]:
         start, end = self._at, self._text.find('"', self._at + 1)
@@ -127,7 +145,7 @@ class _TermReader:
         if not self._text.startswith("*", self._at):
             return False
         self._at += 1
-        if self._at < len(self._text) and (TOKEN.match(self._text, self._at) or self._text[self._at] == "*"):
+        if self._at < len(self._text) and (makes_words(self._text[self._at]) or self._text[self._at] == "*"):
             hint = (
                 'only the end of a word can be left open; "words in double quotes" are searched without signs'
             )
@@ -135,7 +153,7 @@ class _TermReader:
         return True
 
     def _words(self, start: int, end: int) -> tuple[str, ...]:
-        words = tuple(tokens_of(self._text[start:end]))
+        words = tuple(words_of(self._text[start:end]))
         if any(len(word) > MAX_WORD_LENGTH for word in words):
             raise self._refuse(start, f"a word has more than {MAX_WORD_LENGTH} characters", "shorten it")
         return words

@@ -86,6 +86,8 @@ def _shape(source: ScriptText, taken: list[Token]) -> str | None:
             if not _PLAIN_NUMBER.fullmatch(token.text):
                 return None
             mark = "0"
+        elif token.kind is TokenKind.QUOTED:
+            mark = token.text  # taken for its place: whether a name is exact is looked up there
         elif token.text[:1].isdigit():
             return None  # a number with letters
         elif following.text == "." and before != "." and _TABLE.fullmatch(token.text):

@@ -36,7 +36,7 @@ from seine.frontends.sql.plan_over_calls import row_count
 from seine.frontends.sql.scope import OUTER, FromBlock, FromItem, NamedExpression, key_of
 from seine.frontends.sql.size_limits import refuse_large
 from seine.frontends.sql.window_pairs import joined_pairs, pairs_apart
-from seine.frontends.sql.window_tables import window_columns, window_table
+from seine.frontends.sql.window_tables import add_spread, hopping_window, window_columns, window_table
 from seine.frontends.text.names import suggest
 
 Analyse = Callable[[exp.Expr, Context], Projection | Plan]
@@ -52,6 +52,7 @@ _ASOF_HINT = (
     "JOIN ... ON b.k = a.k AND b.ts <= a.ts, and behind it"
     " QUALIFY ROW_NUMBER() OVER (PARTITION BY a.id ORDER BY b.ts DESC) = 1"
 )
+_COMMA_HINT = "a comma binds before JOIN, as in Spark: write ON with qualified columns, or a sub-query"
 _EXTRAS = {
     "pivots": "SUM(x) FILTER (WHERE c = 'a') AS a, a line for each column of a PIVOT",
     "sample": "WHERE xxhash64(id) % 10 = 0 takes a tenth, the same for every run",
@@ -78,20 +79,31 @@ _OTHER_ITEMS: tuple[tuple[type[exp.Expr], str], ...] = (
 _TABLE_ARGS = {"this", "alias", "db", "catalog", "joins"}
 
 
-def read_from(select: exp.Select, context: Context, analyse: Analyse) -> FromBlock:
-    """The block of the FROM clause of a SELECT; `analyse` binds sub-queries."""
+def read_from(
+    select: exp.Select, context: Context, analyse: Analyse, grouped: frozenset[int] = frozenset()
+) -> FromBlock:
+    """The block of the FROM clause of a SELECT; `analyse` binds sub-queries.
+
+    `grouped` are the ids of calls of HOP whose windows are keys of groups; rows of others are spread.
+    """
     source = select.args.get("from_")
     block = FromBlock()
     if source is None:
         return block  # one row, of what is computed without columns
-    _add(source.this, block, context, analyse)
+    _add(source.this, block, context, analyse, grouped=grouped)
     for join in (*(source.this.args.get("joins") or ()), *(select.args.get("joins") or ())):
-        _add_join(join, block, context, analyse)
+        _add_join(join, block, context, analyse, grouped)
     block.items[:] = distinct_aliases(block.items, block.owners)
     return block
 
 
-def _add_join(join: exp.Join, block: FromBlock, context: Context, analyse: Analyse) -> None:
+def _add_join(
+    join: exp.Join,
+    block: FromBlock,
+    context: Context,
+    analyse: Analyse,
+    grouped: frozenset[int] = frozenset(),
+) -> None:
     side, kind = (join.args.get("side") or "").upper(), (join.args.get("kind") or "").upper()
     method = (join.args.get("method") or "").upper()
     if method not in ("", "NATURAL") or (side, kind) not in _JOINS:
@@ -101,9 +113,9 @@ def _add_join(join: exp.Join, block: FromBlock, context: Context, analyse: Analy
     if (side or kind in ("SEMI", "ANTI")) and not _keeps_all(join, side, kind):
         _add_partner_join(join, side, kind, block, context, analyse)
         return
-    _add(join.this, block, context, analyse, block)
+    _add(join.this, block, context, analyse, block, grouped)
     for nested in join.this.args.get("joins") or ():
-        _add_join(nested, block, context, analyse)
+        _add_join(nested, block, context, analyse, grouped)
     _use(_shared_columns(join, block, context), block, context)
     if join.args.get("on") not in (None, exp.true()):
         block.conjuncts.append(ExpressionBinder(context, block, "ON").condition(join.args["on"], "ON"))
@@ -210,13 +222,19 @@ def _use(names: list[exp.Expr], block: FromBlock, context: Context) -> None:
         if len(left) != 1 or len(right) != 1:
             known = [c.name for item in block.visible for c in item.columns]
             message = f"USING needs {node.name} once on each side"
-            raise context.error(node, message, suggest(node.name, known, "columns"))
+            hint = _COMMA_HINT if len(left) > 1 else suggest(node.name, known, "columns")
+            raise context.error(node, message, hint)
         block.conjuncts.append(resolve_call("eq", [left[0], right[0]]))
         last.merged.add(name)
 
 
 def _add(
-    node: exp.Expr, block: FromBlock, context: Context, analyse: Analyse, left: FromBlock | None = None
+    node: exp.Expr,
+    block: FromBlock,
+    context: Context,
+    analyse: Analyse,
+    left: FromBlock | None = None,
+    grouped: frozenset[int] = frozenset(),
 ) -> None:
     """Add an item of FROM to a block; `left` is what is to the left of it, which LATERAL may read."""
     windowed, length = window_table(node, context), own_window(node)
@@ -226,10 +244,11 @@ def _add(
     if windowed is not None:
         node = node.copy()  # a common table expression is read once for each use
         node.set("this", windowed.table)
+    rows = block if windowed is None or id(windowed.node) in grouped else FromBlock()
     if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
         known = {*_TABLE_ARGS, *(["version"] if is_as_of_now(node, left, context) else [])}
         _refuse_extras(node, known, context)
-        alias, columns = _add_table(node, block, context, analyse, length)
+        alias, columns = _add_table(node, rows, context, analyse, length)
     elif isinstance(node, exp.Subquery) and isinstance(node.this, exp.Query):
         alias, columns = _add_query(node, block, context, analyse)
     elif lateral_query(node) is not None and left is not None:
@@ -239,13 +258,16 @@ def _add(
     else:
         hint = next((hint for kind, hint in _OTHER_ITEMS if isinstance(node, kind)), _PLAIN_ITEMS)
         raise context.error(node, "FROM takes streams, relations and sub-queries", hint)
+    hop = None
+    if windowed is not None:
+        columns = [*columns, *window_columns(windowed, columns, context)]
+        hop = (hopping_window(columns), id(windowed.node)) if rows is block else None
+        columns = columns if rows is block else add_spread(rows, columns, block, node, context)
     owner = None if isinstance(node, exp.Table) and common_table(node, context) is None else alias
     block.owners += [owner] * (len(block.items) - len(block.owners))
     if block.item(alias) is not None:
         raise context.error(node, f"{alias} is twice in FROM", "give one of them another alias")
-    if windowed is not None:
-        columns = [*columns, *window_columns(windowed, columns, context)]
-    block.visible.append(FromItem(alias, _renamed(node, columns, context)))
+    block.visible.append(FromItem(alias, _renamed(node, columns, context), hop=hop))
 
 
 def _add_table(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -19,9 +19,21 @@ from seine.algebra.event_windows import (
     window_of,
     windows_of,
 )
-from seine.algebra.expressions import Call, Column, Expression, Literal, columns_of, shift_columns
+from seine.algebra.expressions import Call, Column, Expression, Literal, columns_of, shift_columns, walk
 from seine.algebra.functions import is_aggregate, literal, resolve_aggregate, resolve_call
-from seine.algebra.plan import Aggregate, AggregateCall, Join, Lookup, Plan, Project, Scan, Select, UnionAll
+from seine.algebra.plan import (
+    Aggregate,
+    AggregateCall,
+    Join,
+    Lookup,
+    PartnerLookup,
+    Plan,
+    Project,
+    Scan,
+    Select,
+    UnionAll,
+)
+from seine.algebra.plan import walk as walk_plan
 from seine.frontends.sql.array_outputs import recorded
 from seine.frontends.sql.bind_expressions import AggregateCalls, ExpressionBinder
 from seine.frontends.sql.block_plan import block_plan
@@ -45,6 +57,14 @@ def is_grouped(select: exp.Select) -> bool:
     calls = (node for item in select.expressions for node in item.find_all(exp.Anonymous))
     aggregates = (call for call in calls if is_aggregate(call.name) and not is_over(call))
     return any(call.find_ancestor(exp.Query) is select for call in aggregates)
+
+
+class UngroupedHops(Exception):
+    """Rows of HOP whose windows are no keys of groups, by the ids of their calls: they have to be spread."""
+
+    def __init__(self, calls: frozenset[int]) -> None:
+        super().__init__(calls)
+        self.calls = calls
 
 
 @dataclass
@@ -81,9 +101,10 @@ class GroupedSelect:
         sets = self._sets(outputs)
         written = list(dict.fromkeys(key for keys in sets for key in keys))
         self.every = self.keys = _all_parts(written)
+        having = self._having(outputs)
+        self._refuse_ungrouped_hops(sets)
         self._refuse_windows()
         self._refuse_missing_window(sets)
-        having = self._having(outputs)
         shown = outputs if columns is None else columns
         plans = [self._grouped(shown, having, keys) for keys in sets]
         return plans[0] if len(plans) == 1 else UnionAll(tuple(plans))
@@ -129,6 +150,20 @@ class GroupedSelect:
             raise self.context.error(group, "GROUP BY needs an expression")
         return read_grouping_sets(group, lambda node: self._key(node, outputs), self.context)
 
+    def _refuse_ungrouped_hops(self, sets: list[Keys]) -> None:
+        """Raise `UngroupedHops` unless the windows of all rows of HOP are keys of groups and nothing else."""
+        plain = [key for key in self.keys if window_of(key) is None]
+        args = [arg for call in self.aggregates.calls for arg in call.args]
+        inner = [value for item in self.block.items for value in _conditions(item)]
+        read = [*self.block.conjuncts, *inner, *plain, *args]
+        elsewhere = {*windows_of(part for value in read for part in walk(value))}
+        grouped = set.intersection(*({*windows_of(_all_parts(keys))} for keys in sets)) - elsewhere
+        hops = [item.hop for item in self.block.visible if item.hop is not None and item.hop[0] is not None]
+        kept = [call for window, call in hops if window in grouped][:1]
+        loose = frozenset(call for _, call in hops if call not in kept)
+        if loose:
+            raise UngroupedHops(loose)
+
     def _refuse_windows(self) -> None:
         """Refuse two windows, and functions of a hopping one as keys or inside calls."""
         group = self.select.args.get("group") or self.select
@@ -139,7 +174,7 @@ class GroupedSelect:
             )
         plain = [key for key in self.keys if window_of(key) is None and session_of(key) is None]
         args = [arg for call in self.aggregates.calls for arg in call.args]
-        refuse_ungrouped_windows([*plain, *args], group, self.context)
+        refuse_ungrouped_windows([*self.block.conjuncts, *plain, *args], group, self.context)
         for key in sessions:
             self._refuse_session(key, group)
 
@@ -249,6 +284,16 @@ class GroupedSelect:
         name = node.name if isinstance(node, exp.Column) else "a column"
         hint = f"add {name} to GROUP BY, or aggregate it, e.g. MAX({name})"
         return self.context.error(node, f"{name} is neither grouped nor aggregated", hint)
+
+
+def _conditions(plan: Plan) -> Iterator[Expression]:
+    """What an item that is computed asks and computes, but not the keys of groups in it."""
+    for part in walk_plan(plan):
+        match part:
+            case Select(_, predicate) | PartnerLookup(_, _, predicate):
+                yield predicate
+            case Project(_, expressions):
+                yield from expressions
 
 
 def _beside(expression: Expression, width: int) -> Expression:

@@ -54,7 +54,9 @@ def ordered_call(
 def ordered_result(name: str, args: Sequence[Expression], made: Expression) -> Expression:
     """The value of an ordered aggregate, given the result of its call."""
     if name in _JOINED:
-        separator = args[1] if len(args) == 2 else literal("")
+        separator = literal("")  # also for NULL
+        if len(args) == 2 and isinstance(args[1], Literal) and args[1].value is not None:
+            separator = args[1]
         return resolve_call("array_join", [Call("json_field", (made,), TEXTS), separator])
     if name in _LISTS:
         return Call("coalesce", (made, Literal("[]", JSON)), JSON)
@@ -72,19 +74,15 @@ def _arguments(name: str, args: Sequence[Expression]) -> tuple[Expression, bool]
             raise TypeMismatch(f"{name} takes a value and what it goes by", hint=f"{name.upper()}(x, y)")
         return args[0], False
     if name in _JOINED:
-        if (
-            len(args) > 2
-            or args[0].type.kind is Kind.NULL
-            or not all(isinstance(arg, Literal) for arg in args[1:])
-        ):
+        if len(args) > 2 or not all(isinstance(arg, Literal) for arg in args[1:]):
             raise TypeMismatch(
                 f"{name} takes a value and a constant separator", hint=f"{name.upper()}(x, ', ')"
             )
         return resolve_cast(args[0], STRING), False
     ignores = args[1] if len(args) == 2 and name not in _LISTS else literal(False)
-    if len(args) > 2 or (len(args) == 2 and name in _LISTS) or not isinstance(ignores, Literal):
+    if len(args) > 2 or (len(args) == 2 and name in _LISTS) or ignores not in (literal(True), literal(False)):
         raise TypeMismatch(f"{name} takes one value", hint=f"{name.upper()}(x)")
-    return args[0], ignores.value is True
+    return args[0], ignores == literal(True)
 
 
 def _written(value: Expression, for_list: bool) -> Expression:
@@ -111,6 +109,10 @@ def _order_key(name: str, by: Sequence[Expression], block: FromBlock) -> Call:
         columns += [Column(start + place, field.type) for place, field in enumerate(fields)]
         if isinstance(item, Scan):
             times.append(Column(start + item.stream.time, item.schema[item.stream.time].type))
+    if not times:
+        raise TypeMismatch(
+            f"{name} goes by event time, and there is no stream in FROM", hint="join a stream in FROM"
+        )
     latest = reduce(lambda one, other: resolve_call("greatest", [one, other]), times)
     rest = columns if len(times) > 1 else [column for column in columns if column != latest]
     return Call("order_key", (*by, latest, *rest), STRING)

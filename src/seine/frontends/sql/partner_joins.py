@@ -31,7 +31,7 @@ from seine.algebra.plan import (
 )
 from seine.frontends.sql.block_plan import block_plan, joined_plan, validity
 from seine.frontends.sql.context import Context
-from seine.frontends.sql.scope import OUTER, FromBlock, FromItem, InnerTable, NamedExpression
+from seine.frontends.sql.scope import OUTER, FromBlock, FromItem, NamedExpression
 from seine.frontends.sql.window_pairs import is_pair
 
 
@@ -52,7 +52,7 @@ class PartnerJoin:
         """Leave of the left block the rows that have a partner (SEMI), or those that have none (ANTI)."""
         correlated = self._correlated()
         plan = self._looked_up(LookupKind(kind.value)) or self._with_partner(kind)
-        self.left.become(plan, _tables(self.left, 0))
+        self.left.become(plan, self.left.tables(0))
         self.left.conjuncts += correlated
 
     def outer(self, keeps_left: bool, keeps_right: bool) -> None:
@@ -74,7 +74,7 @@ class PartnerJoin:
     def _become(self, plan: Plan, correlated: list[Expression]) -> None:
         """Make the left block an outer join, with what is seen of the right behind it."""
         width = self.left.width
-        tables = [*_tables(self.left, 0), *_tables(self.right, width)]
+        tables = [*self.left.tables(0), *self.right.tables(width)]
         visible = [shifted_item(item, width) for item in self.right.visible]
         self.left.become(plan, tables)
         self.left.conjuncts += correlated
@@ -179,7 +179,7 @@ def with_plain_columns(block: FromBlock, node: exp.Expr, context: Context) -> No
     if not computed:
         return
     refuse_outer([*computed, *block.conjuncts], node, context)
-    tables, width = _tables(block, 0), block.width
+    tables, width = block.tables(0), block.width
     plan = joined_plan(block, node, context)
     values = [*dict.fromkeys(computed)]
     names = [*(field.name for field in plan.schema), *(f"c{i}" for i in range(len(values)))]
@@ -223,17 +223,6 @@ def _made(values: Sequence[Expression], value: Expression, width: int) -> Column
 def _is_plain(value: Expression) -> bool:
     parts = value.args if is_pair(value) else (value,)  # type: ignore[attr-defined]
     return all(isinstance(part, Column) for part in parts)
-
-
-def _tables(block: FromBlock, by: int) -> list[InnerTable]:
-    """The streams and relations in a block, each with where it is in the row, further right by so much."""
-    starts = [sum(len(item.schema) for item in block.items[:i]) for i in range(len(block.items))]
-    direct = [
-        InnerTable(item, start + by)
-        for item, start in zip(block.items, starts, strict=True)
-        if isinstance(item, Scan | Lookup)
-    ]
-    return [*direct, *(InnerTable(one.table, one.start + by) for one in block.inner)]
 
 
 def _padded(rows: Plan, pairs: Plan, kept: range) -> Project:

@@ -12,12 +12,12 @@ breaks ties is what a user sees.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from seine.algebra.expressions import Call, Column, Expression, Literal
+from seine.algebra.expressions import Call, Column, Expression, Literal, walk
 from seine.algebra.over_plan import Over, OverFunction
 from seine.algebra.plan import Plan, Project, Select
 from seine.algebra.rank_plan import ROW_NUMBER, Ordering, Rank
@@ -42,11 +42,10 @@ class RowLimit:
 
 @dataclass
 class _RankedColumns:
-    """The columns of what is ranked, over the rows of the source, and the numbers of window functions."""
+    """The columns of what is ranked, over the rows of the source."""
 
     values: list[Expression] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
-    numbers: dict[int, int] = field(default_factory=dict)  # the column of each window function
 
     def add(self, value: Expression, name: str) -> None:
         """Add what an expression needs; a window, of two parts, is put together above."""
@@ -66,29 +65,66 @@ class _RankedColumns:
             for part in value.args:
                 self.add_parts(part)
 
-    def place(self, value: Expression) -> int:
-        return self.values.index(value)
+
+@dataclass
+class _RankedRows:
+    """A plan of ranked rows, and the places of the expressions and window functions that it has as columns.
+
+    What is computed from window functions, and read by others or by ORDER BY, becomes a column behind them.
+    """
+
+    plan: Plan
+    places: dict[Expression, int]
+    numbers: dict[int, int] = field(default_factory=dict)  # the column of each window function
 
     def over(self, value: Expression) -> Expression:
-        """An expression over the source as one over what is ranked."""
+        """An expression over the source as one over the plan."""
         number = placeholder_number(value)
         if number is not None:
             return Column(self.numbers[number], value.type)
-        if value in self.values:
-            return Column(self.place(value), value.type)
+        if value in self.places:
+            return Column(self.places[value], value.type)
         if isinstance(value, Call):
             return Call(value.name, tuple(map(self.over, value.args)), value.type)
         return value
 
-    def function(self, framed: OverFunction | None) -> OverFunction:
-        """A function over the columns of what is ranked."""
-        assert framed is not None
-        return replace(framed, call=replace(framed.call, args=tuple(map(self.over, framed.call.args))))
+    def column(self, value: Expression) -> Column:
+        """The column of an expression, which is computed if there is none."""
+        made = self.over(value)
+        if isinstance(made, Column):
+            return made
+        width = len(self.plan.schema)
+        columns = [Column(i, column.type) for i, column in enumerate(self.plan.schema)]
+        names = [column.name for column in self.plan.schema]
+        self.plan = Project(self.plan, (*columns, made), (*names, f"part{width}"))
+        self.places[value] = width
+        return Column(width, made.type)
 
     def ordering(self, key: SortKey) -> Ordering:
-        value = self.over(key.value)
-        assert isinstance(value, Column)
-        return Ordering(value.index, key.descending, key.nulls_first)
+        return Ordering(self.column(key.value).index, key.descending, key.nulls_first)
+
+    def add(self, alike: Sequence[tuple[int, OverCall]]) -> None:
+        """Compute window functions of one partition and order, each with its number."""
+        partition, order = alike[0][1].partition, alike[0][1].order
+        by = tuple(dict.fromkeys(self.column(key).index for key in partition))
+        orderings = tuple(map(self.ordering, order))
+        framed = [(number, call.framed) for number, call in alike if call.framed is not None]
+        if framed:
+            functions = tuple(self._function(function) for _, function in framed)
+            width = len(self.plan.schema)
+            self.numbers |= {number: width + i for i, (number, _) in enumerate(framed)}
+            self.plan = Over(
+                self.plan, functions, by, orderings, tuple(f"over{number}" for number, _ in framed)
+            )
+        for number, call in alike:
+            if call.framed is None:
+                self.numbers[number] = len(self.plan.schema)
+                self.plan = Rank(self.plan, call.function, by, orderings, name=f"number{number}")
+
+    def _function(self, framed: OverFunction) -> OverFunction:
+        args = framed.call.args
+        read = tuple(arg if isinstance(arg, Literal) else self.column(arg) for arg in args)
+        return replace(framed, call=replace(framed.call, args=read))
 
 
 def over_plan(
@@ -106,30 +142,38 @@ def over_plan(
     for output in outputs:
         columns.add(output.value, output.name)
     keys = () if limit is None else [key.value for key in limit.order]
-    for number, expression in enumerate([*(part for call in calls for part in call.expressions), *keys]):
+    read = [*(part for call in calls for part in call.expressions), *keys]
+    for number, expression in enumerate(read):
         columns.add(expression, f"over{number}")
-    for expression in (*(output.value for output in outputs), *([] if qualify is None else [qualify])):
+    composed = [expression for expression in read if has_placeholder(expression)]
+    for expression in (
+        *(output.value for output in outputs),
+        *([] if qualify is None else [qualify]),
+        *composed,
+    ):
         columns.add_parts(expression)
     plan = project([*map(NamedExpression, columns.names, columns.values)])
-    for window in dict.fromkeys((call.partition, call.order) for call in calls):
-        alike = [number for number, call in enumerate(calls) if (call.partition, call.order) == window]
-        partition = tuple(dict.fromkeys(columns.place(key) for key in window[0]))
-        order = tuple(map(columns.ordering, window[1]))
-        framed = [number for number in alike if calls[number].framed is not None]
-        if framed:
-            functions = tuple(columns.function(calls[number].framed) for number in framed)
-            columns.numbers |= {number: len(plan.schema) + i for i, number in enumerate(framed)}
-            plan = Over(plan, functions, partition, order, tuple(f"over{number}" for number in framed))
-        for number in alike:
-            if number not in framed:
-                columns.numbers[number] = len(plan.schema)
-                plan = Rank(plan, calls[number].function, partition, order, name=f"number{number}")
+    rows = _RankedRows(plan, {value: place for place, value in enumerate(columns.values)})
+    for alike in _by_window(calls):
+        rows.add(alike)
     if qualify is not None:
-        plan = Select(plan, columns.over(qualify))
+        rows.plan = Select(rows.plan, rows.over(qualify))
     if limit is not None:
-        plan = _first_rows(plan, tuple(map(columns.ordering, limit.order)), limit)
-    values = tuple(columns.over(output.value) for output in outputs)
-    return Project(plan, values, tuple(output.name for output in outputs))
+        order = tuple(map(rows.ordering, limit.order))
+        rows.plan = _first_rows(rows.plan, order, limit)
+    values = tuple(rows.over(output.value) for output in outputs)
+    return Project(rows.plan, values, tuple(output.name for output in outputs))
+
+
+def _by_window(calls: Sequence[OverCall]) -> list[list[tuple[int, OverCall]]]:
+    """Window functions with their numbers, those of one window together, behind those that they read."""
+    levels: list[int] = []
+    alike: dict[Hashable, list[tuple[int, OverCall]]] = {}
+    for number, call in enumerate(calls):
+        inner = (placeholder_number(part) for value in call.expressions for part in walk(value))
+        levels.append(max((levels[one] + 1 for one in inner if one is not None), default=0))
+        alike.setdefault((levels[number], call.partition, call.order), []).append((number, call))
+    return [alike[key] for key in sorted(alike, key=lambda key: levels[alike[key][0][0]])]
 
 
 def limited_plan(plan: Plan, limit: RowLimit) -> Plan:

@@ -2,16 +2,18 @@
 
 Law: the plan equals the one that `parse_select` makes of the whole text. A condition is parsed alone, in the
 scope of its WHERE; the result is the same because AND binds more loosely than all that a condition may hold
-(conditions with OR outside of parentheses are not taken), and because nothing else reads a WHERE. Texts that
-are not plain, wrong or large are left to `parse_select`, and so are all errors.
+(conditions with OR outside of parentheses are not taken), and because nothing else reads a WHERE. A condition
+is known by all that a name in it may mean; a WHERE that is at several places of a plan, as outer joins have
+it, is filled in at each over the columns there. Texts that are not plain, wrong or large are left to
+`parse_select`, and so are all errors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from itertools import count
-from typing import Any
+from typing import Any, TypeGuard
 
 from sqlglot import exp
 
@@ -22,31 +24,22 @@ from seine.algebra.expressions import (
     conjunction,
     conjuncts,
     intern_expression,
+    shift_columns,
     substitute,
 )
-from seine.algebra.over_plan import Over
-from seine.algebra.plan import (
-    Aggregate,
-    Distinct,
-    Join,
-    PartnerLookup,
-    Plan,
-    Project,
-    Select,
-    SetOperation,
-    UnionAll,
-    walk,
-)
-from seine.algebra.rank_plan import Rank
+from seine.algebra.expressions import walk as walk_expression
+from seine.algebra.plan import Lookup, PartnerLookup, Plan, Scan, Select, walk, with_changed_inputs
 from seine.algebra.types import BOOLEAN
 from seine.errors import SeineError
 from seine.frontends.sql.bind_expressions import ExpressionBinder
 from seine.frontends.sql.condition_templates import ConditionTemplates
 from seine.frontends.sql.context import Context, Table
-from seine.frontends.sql.cut_conditions import cut_conditions
+from seine.frontends.sql.cut_conditions import CutQuery, cut_conditions
+from seine.frontends.sql.group_by import refuse_ungrouped_windows
 from seine.frontends.sql.parse_select import parse_select
 from seine.frontends.sql.ranked_tables import by_rank, rank_name
 from seine.frontends.sql.scope import FromBlock, FromItem, NamedExpression
+from seine.frontends.sql.size_limits import MAX_EXPRESSION_NODES
 from seine.frontends.sql.skeleton_trees import SkeletonTrees
 from seine.frontends.text.lexer import Token
 from seine.frontends.text.source_text import ScriptText
@@ -54,8 +47,10 @@ from seine.frontends.text.source_text import ScriptText
 _MAX_CACHED = 1 << 16  # entries of each cache
 _MAX_CONDITION_NODES = 100  # so that none is nested too deeply either
 _MAX_CONDITIONS = 500  # of one query
+_MAX_NODES = MAX_EXPRESSION_NODES // 2  # of a query: what may be too large is not assembled
 _MAX_SKELETONS = 1 << 13  # whose templates are kept
 _FEW_SKELETONS = 32  # while there are no more, most conditions are new, and a template does not pay at once
+_SLOT = "where "
 
 BoundConjuncts = tuple[Expression, ...] | None  # conjuncts; None: left to `parse_select`
 
@@ -95,10 +90,11 @@ class _PlacedScope:
 
 @dataclass(frozen=True)
 class _WhereSlot:
-    """A WHERE of a template, over the rows of the template's plan: its scope, in which tables have their
-    aliases, and the same with tables by rank, which slots of other aliases share.
+    """A place of a WHERE in the plan of a template, over the rows there: its scope, in which tables have
+    their aliases, and the same with tables by rank, which slots of other aliases share.
     """
 
+    number: int  # of the WHERE in the text
     aliased: _PlacedScope
     ranked: _PlacedScope
     ranks: Mapping[str, str]
@@ -114,10 +110,37 @@ class _WhereSlot:
 
 @dataclass(frozen=True)
 class _PlanTemplate:
-    """A plan with a call `where k` in place of the conditions of the k-th WHERE, its k-th slot."""
+    """A plan with a call `where k` in place of the conditions of the k-th WHERE, over the columns in its
+    scope: these are the keys of `slots`. `above` has the nodes, by identity, with a slot in or beneath them.
+    """
 
     plan: Plan
-    slots: tuple[_WhereSlot, ...]
+    slots: Mapping[Expression, _WhereSlot]
+    above: frozenset[int]
+    size: int  # nodes of all expressions
+
+    def filled(self, conditions: Sequence[Sequence[str]]) -> Plan | None:
+        """The plan with the conditions of each WHERE in place of its slots; None if these are unusual."""
+        given: dict[Expression, list[Expression]] = {}
+        size = self.size
+        for place, slot in self.slots.items():
+            bound = [slot.bind(text) for text in conditions[slot.number]]
+            if None in bound:
+                return None
+            given[place] = [part for parts in bound for part in parts or ()]
+            size += sum([part.size for part in given[place]])
+        return self._filled(self.plan, given) if size <= _MAX_NODES else None
+
+    def _filled(self, plan: Plan, given: Mapping[Expression, Sequence[Expression]]) -> Plan:
+        if id(plan) not in self.above:
+            return plan
+        filled = with_changed_inputs(plan, lambda below: self._filled(below, given))
+        if not isinstance(filled, Select | PartnerLookup):
+            return filled
+        parts = [one for part in conjuncts(filled.predicate) for one in given.get(part, (part,))]
+        predicate = conjunction(parts)
+        assert predicate is not None
+        return replace(filled, predicate=predicate)
 
 
 class _NoTemplate(Exception):
@@ -143,88 +166,100 @@ class PlanTemplates:
         query = cut_conditions(source.text, tokens, start, end)
         if query is None or sum(map(len, query.conditions)) > _MAX_CONDITIONS:
             return None
-        template = self._template_of(query.skeleton)
-        if template is None:
-            return None
-        given: dict[str, list[Expression]] = {}
-        for number, (slot, texts) in enumerate(zip(template.slots, query.conditions, strict=True)):
-            bound = [slot.bind(text) for text in texts]
-            if None in bound:
-                return None
-            given[_slot_name(number)] = [part for parts in bound for part in parts or ()]
-        return _filled(template.plan, given)
+        template = self._template_of(query)
+        return None if template is None else template.filled(query.conditions)
 
-    def _template_of(self, text: str) -> _PlanTemplate | None:
+    def _template_of(self, query: CutQuery) -> _PlanTemplate | None:
         """The template of a skeleton; None if there is none, or for the first few that are met once."""
+        text = query.skeleton
         if text not in self._by_skeleton:
             if len(self._seen_once) < _FEW_SKELETONS and text not in self._seen_once:
                 self._seen_once[text] = None
                 return None
             _evict_if_full(self._by_skeleton, _MAX_SKELETONS)
-            self._by_skeleton[text] = self._template(text)
+            self._by_skeleton[text] = self._template(text, len(query.conditions))
         return self._by_skeleton[text]
 
-    def _template(self, text: str) -> _PlanTemplate | None:
-        blocks: dict[str, list[FromItem]] = {}
+    def _template(self, text: str, wheres: int) -> _PlanTemplate | None:
+        scopes: dict[str, FromBlock] = {}
 
         def where(node: exp.Expr, block: FromBlock) -> Expression:
-            if not node.name.isdigit():
+            name = f"{_SLOT}{node.name}"
+            if not node.name.isdigit() or name in scopes or _is_of_output(node):
                 raise _NoTemplate
-            name = _slot_name(int(node.name))
-            blocks[name] = sorted(block.visible, key=lambda item: item.alias)  # whatever the order of FROM
-            return Call(name, _columns(blocks[name]), BOOLEAN)
+            visible = sorted(block.visible, key=lambda item: item.alias)  # whatever the order of FROM
+            columns = _columns(visible)
+            scopes[name] = _local(visible, columns)
+            return Call(name, columns, BOOLEAN)
 
         try:
             plan = parse_select(ScriptText(text, ""), 0, len(text), self.tables, where, self._trees.tree)
+            if len(scopes) < wheres:
+                raise _NoTemplate  # one is bound otherwise
+            slots: dict[Expression, _WhereSlot] = {
+                place: self._slot(scopes[place.name], place) for place in _slots_of(plan)
+            }
         except (SeineError, _NoTemplate):
             return None
-        columns = {part.name: part.args for part in _slots_of(plan)}
-        names = map(_slot_name, range(len(blocks)))
-        return _PlanTemplate(plan, tuple(self._slot(blocks[name], columns[name]) for name in names))
+        return _PlanTemplate(plan, slots, frozenset(_above(plan)), sum(part.size for part in _written(plan)))
 
-    def _slot(self, visible: Sequence[FromItem], columns: tuple[Expression, ...]) -> _WhereSlot:
-        ranked = [replace(item, alias=rank_name(rank)) for rank, item in enumerate(visible)]
-        ranks = {item.alias: rank_name(rank) for rank, item in enumerate(visible)}
-        return _WhereSlot(self._placed(visible, columns), self._placed(ranked, columns), ranks)
+    def _slot(self, scope: FromBlock, place: Call) -> _WhereSlot:
+        ranks = {item.alias: rank_name(rank) for rank, item in enumerate(scope.visible)}
+        ranked = FromBlock(visible=[replace(item, alias=ranks[item.alias]) for item in scope.visible])
+        number = int(place.name.removeprefix(_SLOT))
+        return _WhereSlot(number, self._placed(scope, place.args), self._placed(ranked, place.args), ranks)
 
-    def _placed(self, visible: Sequence[FromItem], columns: tuple[Expression, ...]) -> _PlacedScope:
-        key = tuple(
-            (item.alias, tuple((c.name, c.value.type) for c in item.columns), frozenset(item.merged))
-            for item in visible
-        )
+    def _placed(self, scope: FromBlock, columns: tuple[Expression, ...]) -> _PlacedScope:
+        key = tuple([item.key() for item in scope.visible])
         if key not in self._scopes:
             _evict_if_full(self._scopes)
-            self._scopes[key] = _Scope(_local(visible), self._templates)
+            self._scopes[key] = _Scope(scope, self._templates)
         if (key, columns) not in self._placed_scopes:
             _evict_if_full(self._placed_scopes, _MAX_SKELETONS)
             self._placed_scopes[key, columns] = _PlacedScope(self._scopes[key], columns)
         return self._placed_scopes[key, columns]
 
 
-def _columns(visible: Sequence[FromItem]) -> tuple[Expression, ...]:
-    columns = tuple(column.value for item in visible for column in item.columns)
-    if not all(isinstance(value, Column) for value in columns):
+def _is_of_output(where: exp.Expr) -> bool:
+    """Whether a WHERE is in an output or an argument, after whose text a column may be named."""
+    node: exp.Expr | None = where
+    while node is not None:
+        if node.arg_key == "expressions":
+            return True
+        node = node.parent
+    return False
+
+
+def _columns(visible: Sequence[FromItem]) -> tuple[Column, ...]:
+    """The columns in a scope; that of a computed one is unusual, and that of names which differ in case."""
+    columns = tuple([column.value for item in visible for column in item.columns])
+    plain = tuple([value for value in columns if isinstance(value, Column)])
+    if len(plain) < len(columns) or len({item.alias.lower() for item in visible}) < len(visible):
         raise _NoTemplate
-    return columns
+    return plain
 
 
-def _slot_name(number: int) -> str:
-    return f"where {number}"
-
-
-def _local(visible: Sequence[FromItem]) -> FromBlock:
+def _local(visible: Sequence[FromItem], columns: Sequence[Column]) -> FromBlock:
     """A block with these names over a row of just these columns."""
-    places = count()
+    places = {column.index: place for place, column in reversed([*enumerate(columns)])}
+    row = map(Column, count(), [column.type for column in columns])
     return FromBlock(
         visible=[
-            FromItem(
-                item.alias,
-                [NamedExpression(c.name, Column(next(places), c.value.type)) for c in item.columns],
-                item.merged,
+            replace(
+                item,
+                columns=[NamedExpression(one.name, next(row)) for one in item.columns],
+                merged={*item.merged},
+                joined={name: _moved(value, places) for name, value in item.joined.items()},
             )
             for item in visible
         ]
     )
+
+
+def _moved(value: Expression, places: Mapping[int, int]) -> Expression:
+    if not value.columns <= places.keys():
+        raise _NoTemplate
+    return shift_columns(value, places.__getitem__)
 
 
 def _bind_condition(text: str, scope: FromBlock, templates: ConditionTemplates) -> BoundConjuncts:
@@ -233,46 +268,49 @@ def _bind_condition(text: str, scope: FromBlock, templates: ConditionTemplates) 
         condition = templates.condition(text)
         if condition is None:
             return None
-        binder = ExpressionBinder(Context(condition.source, 0, {}), scope, "WHERE")
-        predicate = binder.condition(condition.tree, "WHERE")
+        context = Context(condition.source, 0, {})
+        predicate = ExpressionBinder(context, scope, "WHERE").condition(condition.tree, "WHERE")
+        refuse_ungrouped_windows([predicate], condition.tree, context)
     except (SeineError, RecursionError):
         return None
     return tuple(conjuncts(predicate)) if predicate.size <= _MAX_CONDITION_NODES else None
 
 
+def _is_slot(expression: Expression) -> TypeGuard[Call]:
+    return isinstance(expression, Call) and expression.name.startswith(_SLOT)
+
+
+def _slots_in(plan: Plan) -> list[Call]:
+    """The slots among the conditions of a node, where they are filled in."""
+    predicate = plan.predicate if isinstance(plan, Select | PartnerLookup) else None
+    return [part for part in conjuncts(predicate) if _is_slot(part)]
+
+
 def _slots_of(plan: Plan) -> list[Call]:
-    parts = [part for node in walk(plan) if isinstance(node, Select) for part in conjuncts(node.predicate)]
-    return [part for part in parts if isinstance(part, Call) and part.name.startswith("where ")]
+    """The slots of a plan; all that it has of them must be conditions that are filled in."""
+    slots = [part for node in walk(plan) for part in _slots_in(node)]
+    parts = [part for whole in _written(plan) for part in walk_expression(whole)]
+    if sum(map(_is_slot, parts)) > len(slots):
+        raise _NoTemplate
+    return slots
 
 
-def _filled(plan: Plan, given: Mapping[str, list[Expression]]) -> Plan:
-    """The plan of a template with conditions in place of its slots."""
-    match plan:
-        case Select(input, predicate):
-            parts: list[Expression] = []
-            for part in conjuncts(predicate):
-                conditions = given.get(part.name) if isinstance(part, Call) else None
-                parts += [part] if conditions is None else conditions
-            whole = conjunction(parts)
-            assert whole is not None
-            return Select(_filled(input, given), whole)
-        case Project(input, expressions, names):
-            return Project(_filled(input, given), expressions, names)
-        case Aggregate(input, keys, calls, names):
-            return Aggregate(_filled(input, given), keys, calls, names)
-        case Rank() | Over():
-            return replace(plan, input=_filled(plan.input, given))
-        case Distinct(input):
-            return Distinct(_filled(input, given))
-        case Join(left, right, on):
-            return Join(_filled(left, given), _filled(right, given), on)
-        case PartnerLookup(input):
-            return replace(plan, input=_filled(input, given))
-        case SetOperation(left, right):
-            return replace(plan, left=_filled(left, given), right=_filled(right, given))
-        case UnionAll(branches):
-            return UnionAll(tuple(_filled(branch, given) for branch in branches))
-    return plan
+def _above(plan: Plan) -> set[int]:
+    """The nodes, by identity, with a slot in or beneath them."""
+    above = set().union(*map(_above, plan.inputs))
+    return above | {id(plan)} if above or _slots_in(plan) else above
+
+
+def _written(value: object) -> Iterator[Expression]:
+    """All expressions in the fields of what a plan is made of, whatever has them."""
+    if isinstance(value, Expression):
+        yield value
+    elif isinstance(value, tuple):
+        for one in value:
+            yield from _written(one)
+    elif is_dataclass(value) and not isinstance(value, Scan | Lookup):
+        for one in fields(value):
+            yield from _written(getattr(value, one.name))
 
 
 def _evict_if_full(known: dict[Any, Any], most: int = _MAX_CACHED) -> None:

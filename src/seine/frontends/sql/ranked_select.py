@@ -115,7 +115,11 @@ class _BoundSelect:
 
     def plan(self, limit: RowLimit | None) -> Plan:
         if self.grouping is None:
-            refuse_ungrouped_windows([output.value for output in self.outputs], self.select, self.context)
+            ordered = [] if limit is None else [key.value for key in limit.order]
+            windows = [part for call in self.over.calls for part in call.expressions]
+            values = [*(output.value for output in self.outputs), *windows, *ordered]
+            values += [] if self.qualify is None else [self.qualify]
+            refuse_ungrouped_windows(values, self.select, self.context)
         return over_plan(self._project, self.outputs, self.over.calls, self.qualify, limit)
 
     def _project(self, columns: Sequence[NamedExpression]) -> Plan:

@@ -1,7 +1,7 @@
 """Conditions whose tables are named by rank, so that those that differ in aliases have one text.
 
 Law: a condition means in a scope what its text by rank means where tables have these names. Only names before
-a point are renamed, and only if all of them are aliases; texts that quote names are left alone.
+points are renamed, and only if all of them are aliases; texts that quote names are left alone.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-_QUALIFIER = re.compile(
-    r"'(?:[^']|'')*'|\.\s*[A-Za-z_]\w*|([A-Za-z_]\w*)\s*\.(?=\s*[A-Za-z_])", re.ASCII
-)  # a name behind a point is no alias
+from seine.frontends.text.names import fold
+
+_NAMES_BEHIND = r"(?:\s*\.\s*[A-Za-z_]\w*)+"  # points, which are no aliases
+_QUALIFIER = re.compile(rf"'(?:[^']|'')*'|(?<!\w)([A-Za-z_]\w*){_NAMES_BEHIND}|{_NAMES_BEHIND}", re.ASCII)
 
 
 def rank_name(rank: int) -> str:
@@ -27,6 +28,8 @@ def by_rank(text: str, ranks: Mapping[str, str]) -> str | None:
     "t1.x = t0.x + 1 AND t1.y <> 'a.y'"
     >>> by_rank("from_json(a.j, 'b STRUCT<c: INT>').b.c = 1", {"a": "t0", "b": "t1"})
     "from_json(t0.j, 'b STRUCT<c: INT>').b.c = 1"
+    >>> by_rank("A.w.b > 5", {"a": "t0", "w": "t1", "A": "t2"})
+    't0.w.b > 5'
     >>> by_rank("w.start > 5", {"a": "t0"}) is None
     True
     """
@@ -34,8 +37,8 @@ def by_rank(text: str, ranks: Mapping[str, str]) -> str | None:
         return None
     parts, kept = [], 0
     for match in _QUALIFIER.finditer(text):
-        alias = match[1]
-        if alias is not None:
+        if match[1] is not None:
+            alias = fold(match[1], quoted=False)
             if alias not in ranks:
                 return None
             parts += [text[kept : match.start(1)], ranks[alias]]

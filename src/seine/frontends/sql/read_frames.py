@@ -10,6 +10,7 @@ from sqlglot import exp
 from seine.algebra import aggregates
 from seine.algebra.expressions import Expression, Literal
 from seine.algebra.functions import is_aggregate, resolve_cast
+from seine.algebra.functions.aggregate_calls import COMPOSED, ORDERED
 from seine.algebra.over_plan import (
     DISTRIBUTION_FUNCTIONS,
     LAG,
@@ -64,7 +65,8 @@ def read_framed(
         if name in DISTRIBUTION_FUNCTIONS:
             return _distribution(name, call, window, bind, context)
         return _value_function(name, call, window, order, bind, context)
-    if not is_aggregate(name) or aggregates.lookup(name) is not None:
+    is_other = name in (*ORDERED, *COMPOSED) or aggregates.lookup(name) is not None
+    if not is_aggregate(name) or is_other:
         known = (*RANK_FUNCTIONS, *VALUE_FUNCTIONS, *DISTRIBUTION_FUNCTIONS)
         hint = f"{', '.join(map(str.upper, known))} and Spark's aggregates are"
         raise context.error(node, f"{name.upper() or 'this'} OVER is not supported", hint)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Hashable
+from dataclasses import dataclass, field, fields, replace
 
 from sqlglot import exp
 
+from seine.algebra.event_windows import EventWindow
 from seine.algebra.expressions import Column, Expression, shift_columns
 from seine.algebra.functions.function_hints import clock_refusal, is_clock
 from seine.algebra.plan import Lookup, Plan, Scan
@@ -39,12 +41,14 @@ class FromItem:
     """A FROM item in scope, by its alias; `merged` are columns that USING hides behind an earlier item's.
 
     `joined` are the values of columns of USING that an outer join makes of both sides, for unqualified names.
+    `hop` are, of rows of HOP that are not spread, its windows and the id of its call.
     """
 
     alias: str
     columns: list[NamedExpression]
     merged: set[str] = field(default_factory=set)
     joined: dict[str, Expression] = field(default_factory=dict)
+    hop: tuple[EventWindow | None, int] | None = None
 
     def plain_columns(self) -> list[NamedExpression]:
         """The columns that an unqualified name may mean: all but the merged ones."""
@@ -53,6 +57,22 @@ class FromItem:
             for column in self.columns
             if column.name not in self.merged
         ]
+
+    def key(self) -> Hashable:
+        """All of it, whatever fields it has: items with equal keys resolve names alike."""
+        return tuple([_hashable(getattr(self, one.name)) for one in fields(self)])
+
+
+def _hashable(value: object) -> Hashable:
+    match value:
+        case dict():
+            return frozenset(value.items())
+        case set():
+            return frozenset(value)
+        case list():
+            return tuple(value)
+    assert isinstance(value, Hashable)
+    return value
 
 
 @dataclass(frozen=True)
@@ -82,6 +102,16 @@ class FromBlock:
     def width(self) -> int:
         """The number of columns of the block's row."""
         return sum(len(item.schema) for item in self.items)
+
+    def tables(self, by: int = 0) -> list[InnerTable]:
+        """The streams and relations in the block, each with its place in the row, so much further right."""
+        starts = [sum(len(item.schema) for item in self.items[:i]) for i in range(len(self.items))]
+        direct = [
+            InnerTable(item, start + by)
+            for item, start in zip(self.items, starts, strict=True)
+            if isinstance(item, Scan | Lookup)
+        ]
+        return [*direct, *(InnerTable(one.table, one.start + by) for one in self.inner)]
 
     def add_item(self, item: Plan) -> list[NamedExpression]:
         """Join one more item; returns its columns, of a stream those that are declared."""
@@ -123,7 +153,9 @@ class FromBlock:
 
     def find(self, name: str, exact: bool = False) -> list[NamedExpression]:
         """The columns that an unqualified name may mean; unless `exact`, in any case if none has this one."""
-        return _by_name([column for item in self.visible for column in item.plain_columns()], name, exact)
+        return columns_named(
+            [column for item in self.visible for column in item.plain_columns()], name, exact
+        )
 
     def item(self, alias: str, exact: bool = True) -> FromItem | None:
         """The item of an alias, or None; unless `exact`, in any case if none has this one."""
@@ -133,7 +165,8 @@ class FromBlock:
         return items[0] if items else None
 
 
-def _by_name(columns: list[NamedExpression], name: str, exact: bool) -> list[NamedExpression]:
+def columns_named(columns: list[NamedExpression], name: str, exact: bool) -> list[NamedExpression]:
+    """The columns of a name; unless `exact`, in any case if none has this one."""
     same = [column for column in columns if column.name == name]
     if same or exact:
         return same
@@ -156,7 +189,7 @@ def resolve_column(node: exp.Column, block: FromBlock, context: Context) -> Expr
         matches, where = block.find(name, is_exact(node.this, context)), "in FROM"
     else:
         item = visible_item(table, block, context)
-        matches, where = _by_name(item.columns, name, is_exact(node.this, context)), f"of {table.name}"
+        matches, where = columns_named(item.columns, name, is_exact(node.this, context)), f"of {table.name}"
     if not matches:
         _refuse_clock(node, context)
         raise context.error(node.this, f"no column {node.name} {where}", _column_hint(node, block))

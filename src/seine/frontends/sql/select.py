@@ -16,10 +16,19 @@ from seine.frontends.sql.bind_expressions import ExpressionBinder
 from seine.frontends.sql.block_plan import Projection
 from seine.frontends.sql.context import Context
 from seine.frontends.sql.from_clause import Analyse, implied_name, read_from
-from seine.frontends.sql.group_by import GroupedSelect, is_grouped, refuse_ungrouped_windows
+from seine.frontends.sql.group_by import GroupedSelect, UngroupedHops, is_grouped, refuse_ungrouped_windows
 from seine.frontends.sql.partner_joins import refuse_outer
 from seine.frontends.sql.ranked_select import is_ranked, ranked_select
-from seine.frontends.sql.scope import SCALARS, FromBlock, FromItem, NamedExpression, key_of, visible_item
+from seine.frontends.sql.scope import (
+    SCALARS,
+    FromBlock,
+    FromItem,
+    NamedExpression,
+    columns_named,
+    is_exact,
+    key_of,
+    visible_item,
+)
 from seine.frontends.sql.sub_query_values import (
     restrict,
     scalar_plan,
@@ -27,6 +36,7 @@ from seine.frontends.sql.sub_query_values import (
     with_values,
 )
 from seine.frontends.sql.window_pairs import distinct_rows
+from seine.frontends.sql.window_tables import hopping_calls
 from seine.frontends.text.names import suggest
 
 _SUPPORTED = {"expressions", "from_", "joins", "where", "group", "having", "distinct", "with_", "hint"}
@@ -41,13 +51,25 @@ _CLAUSES = {"order": "ORDER BY", "sort": "SORT BY", "laterals": "LATERAL VIEW"}
 def analyse_select(select: exp.Select, context: Context, analyse: Analyse) -> Projection | Plan:
     """Bind a SELECT; a plain one stays a Projection, so that an outer block can inline it."""
     refuse_clauses(select, context, _SUPPORTED)
-    block = read_from(select, context, analyse)
+    hops = hopping_calls(select) if is_grouped(select) else frozenset()
+    try:
+        return _analyse_select(select, context, analyse, hops)
+    except UngroupedHops as ungrouped:
+        return _analyse_select(select, context, analyse, hops - ungrouped.calls)
+
+
+def _analyse_select(
+    select: exp.Select, context: Context, analyse: Analyse, hops: frozenset[int]
+) -> Projection | Plan:
+    """Bind a SELECT where the windows of some calls of HOP are keys of its groups."""
+    block = read_from(select, context, analyse, hops)
     restrict(select, block, context, analyse)
     distinct = select.args.get("distinct")
     if distinct is not None and distinct.args.get("on") is not None:
         hint = "write QUALIFY ROW_NUMBER() OVER (PARTITION BY ... ORDER BY ...) = 1 in a sub-query"
         raise context.error(distinct, "DISTINCT ON with LIMIT or QUALIFY is not supported", hint)
-    refuse_ungrouped_windows(block.conjuncts, select, context)
+    if not is_grouped(select):
+        refuse_ungrouped_windows(block.conjuncts, select, context)
     if is_grouped(select) or is_ranked(select) or distinct is not None:
         refuse_outer(block.conjuncts, select, context)
         context = context.without_outer()
@@ -126,16 +148,36 @@ def _output(node: exp.Expr, binder: ExpressionBinder) -> list[NamedExpression]:
 
 def _all_columns(node: exp.Expr, items: list[FromItem], binder: ExpressionBinder) -> list[NamedExpression]:
     star = node if isinstance(node, exp.Star) else node.this
-    left_out = star.args.get("except_") or []
     if any(value for key, value in star.args.items() if key != "except_"):
         raise binder.context.error(node, "* REPLACE and * RENAME are not supported", "name the columns")
-    columns = [column for item in items for column in item.plain_columns()]
-    for name in left_out:
-        if not any(column.name == key_of(name.this) for column in columns):
-            known = [column.name for column in columns]
-            raise binder.context.error(name, f"no column {name.name}", suggest(name.name, known, "columns"))
-    columns = [column for column in columns if column.name not in {key_of(name.this) for name in left_out}]
+    left_out = [_left_out(name, items, binder) for name in star.args.get("except_") or []]
+    columns = [
+        column
+        for item in items
+        for column in item.plain_columns()
+        if not any(item.alias in aliases and column.name in names for aliases, names in left_out)
+    ]
+    if not columns:
+        raise binder.context.error(node, "EXCEPT leaves no column", "name what the query gives")
     for column in columns:
         if isinstance(column.value, Column):
             binder.places.setdefault(column.value.index, node)
     return columns
+
+
+def _left_out(node: exp.Expr, items: list[FromItem], binder: ExpressionBinder) -> tuple[set[str], set[str]]:
+    """The aliases and the names of the columns that a name in EXCEPT leaves out; refuses one of none."""
+    table = node.args.get("table")
+    if table is not None:
+        alias = visible_item(table, binder.block, binder.context).alias
+        items = [item for item in items if item.alias == alias]
+    columns = [(item, column) for item in items for column in item.plain_columns()]
+    name, exact = key_of(node.this), is_exact(node.this, binder.context)
+    matches = columns_named([column for _, column in columns], name, exact)
+    if not matches:
+        known = [column.name for _, column in columns]
+        of = "" if table is None else f" of {table.name} among these"
+        hint = suggest(node.name, known, "columns")
+        raise binder.context.error(node, f"no column {node.name}{of}", hint)
+    names = {column.name for column in matches}
+    return {item.alias for item, column in columns if column.name in names}, names

@@ -8,7 +8,7 @@ from sqlglot import Token, TokenType, exp
 from sqlglot.errors import ParseError, TokenError
 
 from seine.algebra.other_types import CAST_TYPES
-from seine.frontends.sql.dialect import SeineSql
+from seine.frontends.sql.dialect import SeineSql, parsed
 from seine.frontends.sql.plain_spellings import plain_spellings
 from seine.frontends.sql.window_syntax import plain_tokens
 from seine.frontends.text.source_text import ScriptText
@@ -63,12 +63,13 @@ def syntax_tree(source: ScriptText, start: int, end: int) -> exp.Expr:
 def written_tree(source: ScriptText, start: int, end: int) -> exp.Expr:
     """The syntax tree of the query between two offsets of a script, as it is written."""
     text = source.text[start:end]
+    if "\0" in text:
+        raise source.error(start + text.index("\0"), "a query has no NUL character", "take it out")
     try:
-        dialect = SeineSql()
-        tokens = dialect.tokenize(text)
+        tokens = SeineSql().tokenize(text)
         _refuse_gaps(tokens, source, start)
         _refuse_glued(tokens, source, start)
-        trees = dialect.parser().parse(plain_tokens(tokens), text)
+        trees = parsed(plain_tokens(tokens), text)
     except ParseError as error:
         raise _syntax_error(error, source, start, end) from None
     except TokenError:

@@ -14,6 +14,8 @@ from collections.abc import Iterator, Sequence
 
 from sqlglot import Token, TokenType
 
+from seine.frontends.sql.dialect import placed_as
+
 CUMULATE = "CUMULATE"  # Flink's, which is read to be refused
 TABLE_FUNCTIONS = ("TUMBLE", "HOP", "SESSION", CUMULATE)
 OWN_WINDOW = "a window of its own"  # a function that nobody can write
@@ -36,9 +38,12 @@ def _with_own_windows(tokens: Sequence[Token]) -> list[Token]:
             at += 1
             continue
         table, length = read[named], tokens[at + 1 : at + 1 + count]
-        call = [_put(table, TokenType.VAR, OWN_WINDOW), _put(table, TokenType.L_PAREN, "("), table]
-        call += [_put(tokens[at], TokenType.COMMA, ","), *length, _put(length[-1], TokenType.R_PAREN, ")")]
-        read[named : named + 1] = call
+        called = placed_as(table, TokenType.VAR, OWN_WINDOW), placed_as(table, TokenType.L_PAREN, "("), table
+        comma, closing = (
+            placed_as(tokens[at], TokenType.COMMA, ","),
+            placed_as(length[-1], TokenType.R_PAREN, ")"),
+        )
+        read[named : named + 1] = [*called, comma, *length, closing]
         at += 1 + count
     return read
 
@@ -129,9 +134,4 @@ def _is_name(token: Token) -> bool:
 
 
 def _as(token: Token, kind: TokenType) -> Token:
-    return _put(token, kind, "," if kind is TokenType.COMMA else token.text)
-
-
-def _put(token: Token, kind: TokenType, text: str) -> Token:
-    """A token at the place of another."""
-    return Token(kind, text, token.line, token.col, token.start, token.end, token.comments)
+    return placed_as(token, kind, "," if kind is TokenType.COMMA else token.text)

@@ -10,34 +10,44 @@ expressions that window() gives, so that both spellings are one plan.
 
     SELECT window_start, COUNT(*) FROM TUMBLE(TABLE bid, DESCRIPTOR(ts), 10) GROUP BY window_start, window_end
     SELECT window.start,  COUNT(*) FROM bid GROUP BY window(ts, 10)
+
+HOP has a row once for each of its windows. Groups by such a window are those of window(). Anywhere else,
+and where nobody reads the window, the rows are spread: a UNION ALL of the latest window of each row, the one
+before it, and so on, each of which is a tumbling window that has been moved.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from seine.algebra.expressions import Call, Expression
-from seine.algebra.functions import TypeMismatch
+from seine.algebra.event_windows import EventWindow, event_window, window_of
+from seine.algebra.expressions import Call, Column, Expression, Literal, shift_columns
+from seine.algebra.functions import TypeMismatch, resolve_call
 from seine.algebra.functions.function_hints import clock_refusal, is_clock
 from seine.algebra.functions.window_functions import (
     resolve_session_window,
     resolve_window,
     resolve_window_time,
 )
+from seine.algebra.plan import Plan, Project, Select, UnionAll
+from seine.algebra.types import BIGINT, DAY_TIME, TIMESTAMP
 from seine.frontends.sql.bind_expressions import ExpressionBinder
+from seine.frontends.sql.block_plan import joined_plan
 from seine.frontends.sql.context import Context
 from seine.frontends.sql.scope import FromBlock, NamedExpression, key_of
 from seine.frontends.sql.window_syntax import CUMULATE
 from seine.frontends.text.names import suggest
 
+_ADDED = ("window_start", "window_end", "window_time")
 _PARAMETERS = {
     "tumble": ("data", "timecol", "size", "offset"),
     "hop": ("data", "timecol", "slide", "size", "offset"),
     "session": ("data", "timecol", "gap"),
 }
+_MOST_SPREAD = 100  # windows of a row, where each is a branch of a UNION ALL
 _USAGE = {
     "tumble": "TUMBLE(TABLE bid, DESCRIPTOR(ts), INTERVAL '10' MINUTE)",
     "hop": "HOP(TABLE bid, DESCRIPTOR(ts), slide, size): INTERVAL '5' MINUTE, INTERVAL '10' MINUTE",
@@ -77,6 +87,30 @@ def window_table(node: exp.Expr, context: Context) -> WindowTable | None:
     if not isinstance(data, exp.Column) or data.args.get("table") is not None:
         raise context.error(data, f"{call.name} takes the name of a stream", _USAGE[function])
     return WindowTable(function, call, data.this, arguments, partition)
+
+
+def hopping_calls(select: exp.Select) -> frozenset[int]:
+    """The ids of calls of HOP in the FROM of a SELECT itself; none if a sub-query may read their windows."""
+    inner = (column for column in select.find_all(exp.Column) if column.parent_select is not select)
+    if any(column.name.lower() in _ADDED for column in inner if not _is_in_from(column, select)):
+        return frozenset()
+    clauses = [*filter(None, [select.args.get("from_")]), *(select.args.get("joins") or ())]
+    calls = (call for clause in clauses for call in clause.find_all(exp.Anonymous))
+    return frozenset(
+        id(call)
+        for call in calls
+        if call.name.lower() == "hop" and isinstance(call.parent, exp.Table) and call.parent_select is select
+    )
+
+
+def _is_in_from(node: exp.Expr, select: exp.Select) -> bool:
+    """Whether a node is within a sub-query in FROM, which reads no columns of the items beside it."""
+    while node.parent is not select:
+        assert node.parent is not None
+        node = node.parent
+        if isinstance(node, exp.Lateral):
+            return False
+    return node.arg_key in ("from_", "joins", "with_")
 
 
 def _without_partition(
@@ -138,6 +172,52 @@ def window_columns(
     return _named(pair, last)
 
 
+def hopping_window(columns: Sequence[NamedExpression]) -> EventWindow | None:
+    """The window of rows of HOP, of which a row may have several; None of rows of another table function."""
+    window = window_of(columns[-len(_ADDED)].value)
+    return window if window is not None and window.is_hopping else None
+
+
+def add_spread(
+    rows: FromBlock, columns: Sequence[NamedExpression], block: FromBlock, node: exp.Expr, context: Context
+) -> list[NamedExpression]:
+    """Add the rows of a table function, of HOP once for each window; their columns over the block."""
+    window = hopping_window(columns)
+    if window is None:
+        return block.merge(rows, [*columns])
+    length, slide, start = (part.value for part in window.constants if isinstance(part, Literal))
+    copies = -(-length // slide)
+    if copies > _MOST_SPREAD:
+        message = f"each row is in {copies:,} windows, which no GROUP BY takes; so many are not spread"
+        raise context.error(node, message, "GROUP BY window_start, window_end, or take a longer slide")
+    plan, latest = joined_plan(rows, node, context), event_window(window.time, slide, slide, start)
+    unit = DAY_TIME if window.time.type == TIMESTAMP else BIGINT
+    ends = [_moved(latest.end, Literal(length - slide - back * slide, unit)) for back in range(copies)]
+    branches = [_branch(plan, window.time, end, Literal(length, unit)) for end in ends]
+    first, before = block.width, len(block.items)
+    block.add_item(UnionAll(tuple(branches)))
+    block.inner += [replace(table, item=before) for table in rows.tables(first)]
+    values = [shift_columns(column.value, lambda index: index + first) for column in columns[: -len(_ADDED)]]
+    values += [
+        Column(first + rows.width + i, field.type)
+        for i, field in enumerate(branches[0].schema[-len(_ADDED) :])
+    ]
+    return [NamedExpression(column.name, value) for column, value in zip(columns, values, strict=True)]
+
+
+def _moved(time: Expression, by: Literal) -> Expression:
+    return resolve_call("add", [time, by]) if by.value else time
+
+
+def _branch(plan: Plan, time: Expression, end: Expression, length: Literal) -> Project:
+    """The rows of a plan with one window each; without those that are not in it, as one of no time is not."""
+    start, last = resolve_call("sub", [end, length]), resolve_call("sub", [end, Literal(1, length.type)])
+    inside = Select(plan, resolve_call("lt", [time, end]))
+    columns = [Column(i, field.type) for i, field in enumerate(plan.schema)]
+    names = [field.name for field in plan.schema]
+    return Project(inside, (*columns, start, end, last), (*names, *_ADDED))
+
+
 def _pair(time: Expression, lengths: Mapping[str, Expression], partition: tuple[Expression, ...]) -> Call:
     if "gap" in lengths:
         return resolve_session_window([time, lengths["gap"]], partition)
@@ -147,8 +227,7 @@ def _pair(time: Expression, lengths: Mapping[str, Expression], partition: tuple[
 
 def _named(pair: Call, last: Expression) -> list[NamedExpression]:
     start, end = pair.args
-    named = (("window_start", start), ("window_end", end), ("window_time", last))
-    return [NamedExpression(name, value) for name, value in named]
+    return [NamedExpression(name, value) for name, value in zip(_ADDED, (start, end, last), strict=True)]
 
 
 def _time(table: WindowTable, columns: Sequence[NamedExpression], context: Context) -> Expression:

@@ -4,7 +4,7 @@ steps     = step {step}
 step      = ("/" | "//") ["@"] name [binding] {"[" predicate "]"} [binding]
 binding   = ("->" | AS) variable
 predicate = condition {and condition}
-condition = path [comparison] | "." comparison | (contains | starts-with) "(" ("." | "@" name) "," string ")"
+condition = path [comparison] | "." comparison | (contains | starts-with) "(" ("." | path) "," string ")"
 path      = ["." ("/" | "//")] ["@"] name [binding] {...}, then steps
 name      = a name, prefix:name, Q{namespace}name, prefix:* or *
 """
@@ -12,7 +12,7 @@ name      = a name, prefix:name, Q{namespace}name, prefix:* or *
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from seine.algebra.tree_pattern import CHILD, COMPARISONS, DESCENDANT, TEXT_TESTS, PatternNode, ValueTest
@@ -23,6 +23,9 @@ from seine.frontends.xscl.xscl_reader import NAME, NUMBER, STRING, VARIABLE, Xsc
 MOST_STEPS = 200  # of one block; each is tried at elements of every document
 MOST_NESTED = 32  # predicates within one another
 _LONGEST_FIRST = sorted(COMPARISONS, key=len, reverse=True)
+
+
+EndTests = Callable[[], list[ValueTest]]
 
 
 @dataclass
@@ -47,8 +50,8 @@ class PatternParser:
         axis = self._axis()
         return None if axis is None else self._chain(axis, selected=True)
 
-    def _chain(self, axis: str, selected: bool, tested: bool = False) -> PatternNode:
-        """A step and those that follow it; with `tested`, a comparison may follow the last one."""
+    def _chain(self, axis: str, selected: bool, end: EndTests | None = None) -> PatternNode:
+        """A step and those that follow it; `end` reads the conditions on the last one, behind it."""
         start, reader = self.reader.at, self.reader
         self._steps += 1
         if self._steps > MOST_STEPS:
@@ -62,7 +65,7 @@ class PatternParser:
             raise reader.error("nothing lies below an attribute", at=start)
         below = self._axis()
         if below is None:
-            tests = [*conditions.tests, *(self._comparison() if tested else ())]
+            tests = [*conditions.tests, *(() if end is None else end())]
             return PatternNode(
                 axis,
                 name,
@@ -74,7 +77,7 @@ class PatternParser:
             )
         if is_attribute:
             raise reader.error("nothing lies below an attribute", at=start)
-        last = self._chain(below, selected, tested)
+        last = self._chain(below, selected, end)
         children = (*conditions.children, last)
         return PatternNode(axis, name, False, variable, tests=tuple(conditions.tests), children=children)
 
@@ -134,35 +137,36 @@ class PatternParser:
         if function is not None:
             self._text_test(function, conditions)
             return
-        axis: str | None = CHILD
-        if reader.comes(".."):
-            raise reader.error("a path only leads downwards", "there is no parent axis")
-        if reader.symbol("."):
-            axis = self._axis()
+        axis = self._path_axis()
         if axis is not None:
-            conditions.children.append(self._chain(axis, selected=False, tested=True))
+            conditions.children.append(self._chain(axis, selected=False, end=self._comparison))
             return
         tests = self._comparison()
         if not tests:
             raise reader.error(f"expected '/', '//' or a comparison, found {reader.rest()}")
         conditions.tests += tests
 
+    def _path_axis(self) -> str | None:
+        """The axis of the first step of the path that comes next; None of the path `.`, the node itself."""
+        reader = self.reader
+        if reader.comes(".."):
+            raise reader.error("a path only leads downwards", "there is no parent axis")
+        return self._axis() if reader.symbol(".") else CHILD
+
     def _text_test(self, function: str, conditions: StepConditions) -> None:
-        """contains(., 'word') is a condition on the node, contains(@id, 'word') one on its attribute."""
-        reader, attribute = self.reader, None
-        if reader.symbol("@"):
-            attribute = self._name()
-        elif not reader.symbol("."):
-            raise reader.error(f"expected '.' or '@', found {reader.rest()}", _of_first(function))
-        if attribute is not None and attribute.endswith("*"):
-            raise reader.error(f"{function} is of one attribute", _of_first(function))
-        reader.expect_symbol(",")
-        test = ValueTest(function, _unquoted(reader.expect(STRING, "a string in quotes")))
-        reader.expect_symbol(")")
-        if attribute is None:
-            conditions.tests.append(test)
+        """contains(., 'x') is a condition on the node, contains(b/@id, 'x') one on what a path leads to."""
+
+        def ends() -> list[ValueTest]:
+            reader.expect_symbol(",")
+            test = ValueTest(function, _unquoted(reader.expect(STRING, "a string in quotes")))
+            reader.expect_symbol(")")
+            return [test]
+
+        reader, axis = self.reader, self._path_axis()
+        if axis is None:
+            conditions.tests += ends()
         else:
-            conditions.children.append(PatternNode(CHILD, attribute, True, tests=(test,)))
+            conditions.children.append(self._chain(axis, selected=False, end=ends))
 
     def _comparison(self) -> list[ValueTest]:
         """A comparison with a constant, if one comes next."""
@@ -186,10 +190,6 @@ _NAME_HINTS = {
     "/": "a path in a predicate starts at its node: write .// or ./",
     **dict.fromkeys("0123456789", "a predicate is about values, not positions"),
 }
-
-
-def _of_first(function: str) -> str:
-    return f"write [name[{function}(., 'word')]]"
 
 
 def _unquoted(text: str) -> str:

@@ -55,7 +55,9 @@ class KinGroups:
         return kin
 
     def enter(self, site: NodeMemo, wanted: WantedGrouping, node: AggregateNode) -> None:
-        """Take in the groups that a query delivers."""
+        """Take in the groups that a query delivers; those by users' code are no others' kin."""
+        if wanted.calls_user_code:
+            return
         if len(self._families) > 2 * len(site.nodes) + len(site.tags) + _FEW_FAMILIES:
             stand = {key: places for key, places in self._families.items() if _standing(site, places)}
             self._families = stand

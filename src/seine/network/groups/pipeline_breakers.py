@@ -122,7 +122,8 @@ class PipelineBreakers:
         """The groups of some rows, made of finer groups of the same rows where an aggregate has these.
 
         A group's row ends and begins anew when anything in it changes. Who delivers it, or counts it, can
-        pass over what is not its own; a join cannot, so for it there is a node with just its functions.
+        pass over what is not its own; a join cannot, so for it there is a node with just its functions. So
+        there is for users' code: where it fails, it fails for those alone who ask for it.
         `lasting`: whether the rows never end. `final`: whether only final results of windows are read.
         """
         written = [simplify(substitute(key, rows.outputs)) for key in plan.keys]
@@ -138,9 +139,11 @@ class PipelineBreakers:
         )
         wanted = WantedGrouping(rows.node, shape, keys, tuple(calls), bool(keys), streams, lasting)
         is_plain = not has_window(keys)
+        expandable = expandable and not wanted.calls_user_code
         may_join = self._kin if expandable and is_plain else None
         kin = may_join.of(self._site, wanted, self._placer.owner) if may_join else []
         paned = final and lasting and not is_plain and not any(map(is_closing, keys))
+        paned = paned and not wanted.calls_user_code
         panes = self._panes(wanted) if paned and not self._site.closed else None
         feeding: AggregateInput
         if panes is not None:

@@ -16,8 +16,10 @@ from dataclasses import dataclass
 
 from seine.algebra.definitions import StreamDef
 from seine.algebra.expressions import Call, Column, Expression, Literal
+from seine.algebra.functions.aggregate_calls import is_user_code
 from seine.algebra.plan import AggregateCall
 from seine.algebra.types import BIGINT, BOOLEAN
+from seine.algebra.user_functions import calls_user_code
 from seine.graph.node import Node
 from seine.graph.standing_nodes import Signature
 from seine.network.groups.partial_aggregates import (
@@ -37,6 +39,7 @@ from seine.network.plan.block_conditions import Shaped
 from seine.network.site.placing import Placer, port_of
 from seine.operators.group.aggregate_node import AggregateNode, regroup_signature, rows_signature
 from seine.operators.group.regroup_node import RegroupNode
+from seine.operators.match.fan_node import FanNode
 from seine.operators.stream.source_node import SourceNode
 from seine.optimizer.estimates import Estimates
 
@@ -54,6 +57,11 @@ class WantedGrouping:
     tagged: bool
     streams: tuple[StreamDef, ...] = ()
     lasting: bool = False  # whether no such row ever ends
+
+    @property
+    def calls_user_code(self) -> bool:
+        """Whether users' code computes its keys or functions."""
+        return any(map(calls_user_code, self.keys)) or any(map(is_user_code, self.calls))
 
 
 @dataclass(frozen=True)
@@ -131,6 +139,8 @@ class Regrouping:
             return None
         if has_window(wanted.keys) or has_window(keys):
             return None
+        if wanted.calls_user_code or any(map(calls_user_code, keys)) or self._runs_user_code(node):
+            return None  # where that fails, those fail who ask for it, and no others
         if not keys or {*keys} == {*wanted.keys}:
             return None
         by = [over_keys(key, keys) for key in wanted.keys]
@@ -144,6 +154,11 @@ class Regrouping:
         if not all(can_tell(self._site, node, keys, call) for call in wanted.calls):
             return None
         return FinerAggregate(node, tag, tuple(key for key in by if key is not None))
+
+    def _runs_user_code(self, node: AggregateNode) -> bool:
+        feed = self._site.nodes[node.inputs[0]]
+        computed = feed.expressions if isinstance(feed, FanNode) else ()
+        return any(map(is_user_code, node.calls)) or any(map(calls_user_code, computed))
 
     def has_stage(self, stage: int) -> bool:
         """Whether a stage is there, or may be opened."""

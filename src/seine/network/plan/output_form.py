@@ -15,13 +15,17 @@ DEFAULT_LIMIT = 10_000_000
 
 @dataclass(frozen=True)
 class RecordForm:
-    """What records look like. A changelog's have an instant and no end."""
+    """What records look like. A changelog's have an instant and no end. Those of a search are `in_time`.
+
+    Cites: SKWS 3.1 (results in ascending t_start)
+    """
 
     names: tuple[str, ...]
     changelog: bool
     domain: str
     limit: int
     importance: str = "min"  # how that of a result follows from those of its tuples
+    in_time: bool = False
 
 
 def form_of(query: Query) -> RecordForm:
@@ -33,7 +37,8 @@ def form_of(query: Query) -> RecordForm:
         is_final = query.option("emit") == "final" and asks_for_partners(query.plan)
         changelog = not is_final and any(isinstance(part, _BREAKERS) for part in walk(query.plan))
     importance = str(query.option("importance", "min"))
-    return RecordForm(names, changelog, _domain(query), limit_of(query), importance)
+    in_time = isinstance(query.plan, Search) and not changelog
+    return RecordForm(names, changelog, _domain(query), limit_of(query), importance, in_time)
 
 
 def asks_for_partners(plan: Plan) -> bool:

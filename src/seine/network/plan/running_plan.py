@@ -11,7 +11,9 @@ from seine.network.plan.partner_times import with_times
 from seine.optimizer.closing_groups import with_all_closing_times
 from seine.optimizer.estimates import Estimates
 from seine.optimizer.flat_partners import with_flat_partners
+from seine.optimizer.known_empty import is_known_empty
 from seine.optimizer.optimise import optimise
+from seine.optimizer.rules.drop_contradictions import drop_contradictions
 
 MOST_TABLES = 400  # streams and relations of one query that runs
 MOST_READ = 2_500  # times that these are read: an outer join reads its left side three times, or four
@@ -27,6 +29,8 @@ def running_plan(query: Query, birth_epoch: int | None, estimates: Estimates | N
         raise SeineError(f"query {query.name!r} {refusal}", hint="it can be checked, but not run: split it")
     if isinstance(query.plan, Search):
         return query.plan
+    if is_known_empty(query.plan):
+        return drop_contradictions(query.plan)
     final = query.option("emit") == "final"
     plan = with_all_closing_times(with_flat_partners(query.plan) if final else query.plan)
     plan = with_times(plan) if final else plan

@@ -14,16 +14,23 @@ from seine.evaluate.evaluate import evaluate
 from seine.rows.grouping import as_mask, normalise
 
 
+class ArrowDerivation:
+    """A function of Arrow arrays, which leaves notices of what goes wrong in it."""
+
+    def __call__(self, arguments: list[pa.Array], notice: Callable[[str], None]) -> pa.Array:
+        raise NotImplementedError
+
+
 @dataclass(frozen=True)
 class Argument:
     """Columns that events carry for an aggregate: its expressions, then what `derive` computes of them.
 
     A row with a NULL in any of the expressions is left out by every aggregate. Without `distinct` only the
-    derived column is carried. A user-defined function that fails gives NULL.
+    derived column is carried. A function of Arrow arrays leaves notices; others are of NumPy's.
     """
 
     expressions: tuple[Expression, ...]
-    derive: Callable[..., AnyArray] | None = None
+    derive: Callable[..., AnyArray] | ArrowDerivation | None = None
     derived: pa.DataType | None = None
     distinct: bool = False
     owner: str = ""  # the user-defined aggregate that `derive` belongs to, for notices
@@ -54,21 +61,17 @@ class Argument:
 
     def _derived(self, arguments: list[pa.Array], num_rows: int, notice: Callable[[str], None]) -> pa.Array:
         """The derived column: the function of the rows without a NULL, NULL elsewhere."""
-        known = complete(arguments, num_rows)
-        try:
-            values = self._apply([array.filter(pa.array(known)) for array in arguments], int(known.sum()))
-        except Exception as error:  # a user's code may raise anything
-            notice(f"{self.owner}: {type(error).__name__}: {error}")
-            return pa.nulls(num_rows, self.derived)
-        places = np.cumsum(known) - 1
-        return values.take(pa.array(np.maximum(places, 0), mask=~known))
-
-    def _apply(self, arguments: list[pa.Array], num_rows: int) -> pa.Array:
         assert self.derive is not None
-        values = np.asarray(self.derive(*(as_numpy(array) for array in arguments)))
-        if values.shape != (num_rows,):
-            raise ValueError(f"expected {num_rows} values, got an array of shape {values.shape}")
-        return normalise(pa.array(values, from_pandas=False).cast(self.derived))
+        known = complete(arguments, num_rows)
+        if not known.any():
+            return pa.nulls(num_rows, self.derived)
+        given = [array.filter(pa.array(known)) for array in arguments]
+        if isinstance(self.derive, ArrowDerivation):
+            values = self.derive(given, notice)
+        else:
+            values = pa.array(np.asarray(self.derive(*map(as_numpy, given))), from_pandas=False)
+        places = np.cumsum(known) - 1
+        return normalise(values.cast(self.derived)).take(pa.array(np.maximum(places, 0), mask=~known))
 
 
 def value_of(expression: Expression, columns: Sequence[pa.Array], num_rows: int) -> pa.Array:

@@ -42,7 +42,8 @@ from seine.operators.aggregates.splits import (
     whole_integers,
 )
 from seine.operators.aggregates.sum import SumOfDoubles, SumOfWholes
-from seine.operators.aggregates.user_fold import LastingUserFold, UserFold, UserSteps
+from seine.operators.aggregates.user_fold import GroupFolds, LastingUserFold, UserFold
+from seine.user_code.value_folds import ValueFolds
 
 _OF_ALL_VALUES = (
     "mode",
@@ -60,8 +61,7 @@ class FoldKey:
     kind: str  # count | sum | squares | min | max | mode | quantile ..., least | greatest: where no row ends
     argument: Argument
     fraction: float | None = None  # of a quantile
-    steps: UserSteps | None = None  # of a user's aggregate that folds values one by one
-    result: pa.DataType | None = None  # and its result
+    folds: GroupFolds | None = None  # of an aggregate that folds values one by one
 
     @property
     def is_extreme(self) -> bool:
@@ -105,9 +105,9 @@ class FoldKey:
                 assert self.fraction is not None
                 return Quantile(self.fraction, discrete=self.kind == "discrete_quantile")
             case "folded" | "lasting_folded":
-                assert self.steps is not None and self.result is not None
+                assert self.folds is not None
                 made = UserFold if self.kind == "folded" else LastingUserFold
-                return made(self.steps, self.result)
+                return made(self.folds)
             case "levels":
                 return LevelCounts()
             case "least" | "greatest":
@@ -189,8 +189,8 @@ def _percentile_disc(call: AggregateCall) -> CompiledAggregate:
 def _folded(call: AggregateCall) -> CompiledAggregate:
     """One that is computed value by value."""
     made = {"bit": BitFold, "collect": Collected}.get(call.function.split("_")[0], ShapeOfValues)
-    steps = UserSteps(made(call.function), 1, lambda text: None)
-    key = FoldKey("folded", Argument(call.args), steps=steps, result=call.type.arrow())
+    folds = ValueFolds(made(call.function), 1, call.type.arrow(), lambda text: None)
+    key = FoldKey("folded", Argument(call.args), folds=folds)
     return CompiledAggregate((key,), lambda rows, values: values)
 
 

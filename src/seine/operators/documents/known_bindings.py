@@ -10,13 +10,12 @@ Law: what is known follows from texts and patterns alone; what is kept is bounde
 
 from __future__ import annotations
 
-import msgspec
-
 from seine.algebra.tree_pattern import TreePattern
 from seine.documents.document import Document
 from seine.documents.match_pattern import PatternMatch, TooManyBindings, match_pattern
 from seine.operators.documents.document_form import FormBlock
 from seine.operators.documents.operand_bindings import MOST_BINDINGS, NodeBinding, PartialCombination
+from seine.typed_json import json_decoder
 
 MOST_COMPARED_CHARACTERS = 64_000_000  # of the distinct string values that one form compares in one document
 _MOST_KEPT = 100_000_000  # weight of documents that are kept parsed: characters, and more for each tag
@@ -67,7 +66,7 @@ class KnownBindings:
 
     def partial(self, text: str) -> PartialCombination:
         if text not in self._partials:
-            self._partials[text] = msgspec.json.decode(text, type=PartialCombination)
+            self._partials[text] = json_decoder(PartialCombination).decode(text)
         return self._partials[text]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import msgspec
 import pyarrow as pa
 
 from seine.documents.path_witnesses import LONGEST_HASHED
@@ -23,6 +22,7 @@ from seine.operators.step.arrived_delta import ArrivedDelta
 from seine.operators.step.working_nodes import AnyOutput, Pushing
 from seine.rows.delta import ARRIVAL_NUMBER, Delta, data_names
 from seine.rows.hashing import hash_columns
+from seine.typed_json import json_decoder
 
 if TYPE_CHECKING:
     from seine.operators.documents.partial_node import PartialNode
@@ -48,7 +48,7 @@ class PartialStep:
         ):
             wanted = [row for row in self._rows.get(tag, ()) if row[1] <= apart <= row[2]]
             if wanted:
-                options = msgspec.json.decode(text, type=PartialCombination).options
+                options = json_decoder(PartialCombination).decode(text).options
                 pairs = {(row[0], option[row[3]][:LONGEST_HASHED]) for row in wanted for option in options}
                 places.append(place)
                 patterns.append([number for number, _ in sorted(pairs)])

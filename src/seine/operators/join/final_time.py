@@ -41,7 +41,7 @@ class FinalTime:
         """A value such that no row to come, nor one that will end early, has a smaller one; None if there is
         none yet.
         """
-        if progress in (NEVER, FOREVER):
+        if progress <= NEVER + 1 or progress == FOREVER:  # no tuple has come
             return None
         least: pa.Scalar | None = None
         for clock in self.clocks:

@@ -12,6 +12,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
+from seine.algebra.expressions import Expression
 from seine.graph.node import SelectingNode, TablePart
 from seine.graph.node_words import BoxContent, ColumnWords, NodeWords, RowPart
 from seine.graph.standing_nodes import NodesView, Signature
@@ -42,6 +43,11 @@ class DeliverNode(SelectingNode, StatelessNode):
     @property
     def tables(self) -> tuple[int, ...]:
         return (self.filter.table, *(form.table for form in self.forms))
+
+    @property
+    def computed(self) -> tuple[tuple[int, tuple[Expression, ...]], ...]:
+        forms = ((form.table, (*form.checks, *form.outputs)) for form in self.forms)
+        return (*super().computed, *forms)
 
     @property
     def parts(self) -> tuple[TablePart, ...]:

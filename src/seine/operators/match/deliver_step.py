@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 
 from seine.algebra.arrays import AnyArray
-from seine.algebra.expressions import Expression
 from seine.evaluate.data_columns import DataColumns
 from seine.graph.node import Node
 from seine.graph.parameter_table import ParameterTable
@@ -94,7 +93,7 @@ class RecordWriter:
         """`read` are the columns that count if a row below may change in others too."""
         self.form = forms[0]
         self._read = read
-        self._outputs = _outputs(self.form)
+        self._outputs = self.form.outputs
         constants = [table_columns(tables[form.table]) for form in forms]
         self._constants = constants[0] if len(forms) == 1 else []
         self._parameters = parameters_in(self._outputs)
@@ -135,17 +134,12 @@ class RecordWriter:
 Alike = tuple[tuple[int, ...] | None, list[Form]]
 
 
-def _outputs(form: Form) -> tuple[Expression, ...]:
-    """What is computed for each record: its values, and its importance if it has one."""
-    return form.expressions if form.importance is None else (*form.expressions, form.importance)
-
-
 def _alike(forms: Sequence[Form], below: Node) -> Iterable[Alike]:
     """The forms by what their records are like, with the columns that count; one with constants is alone."""
     groups: dict[Hashable, Alike] = {}
     for form in forms:
         read = _partly_read(below, form)
-        fixed = not parameters_in(_outputs(form))
+        fixed = not parameters_in(form.outputs)
         key = (read, replace(form, table=0, checks=())) if fixed else form.table
         groups.setdefault(key, (read, []))[1].append(form)
     return groups.values()

@@ -36,6 +36,10 @@ class FanNode(SelectingNode, StatelessNode):
     expressions: tuple[Expression, ...]
     tagged: bool
 
+    @property
+    def computed(self) -> tuple[tuple[int, tuple[Expression, ...]], ...]:
+        return (*super().computed, (self.filter.table, self.expressions))
+
     def make_step(self, port: int, flow: HostFlow) -> FanStep:
         return FanStep(self, flow.tables)
 

@@ -18,8 +18,10 @@ import pyarrow as pa
 from seine.algebra.arrays import IntArray
 from seine.algebra.event_windows import WINDOW_END, EventWindow, windows_of
 from seine.algebra.expressions import Call, Expression
+from seine.evaluate.kernels.spending import begin, spend
 from seine.evaluate.kernels.window_bounds import latest_starts
 
+_PAIR_BYTES = 64  # of a row in one window, at the least
 Evaluating = Callable[[Expression], pa.Array]  # the values of an expression for each pair
 
 
@@ -42,6 +44,14 @@ def window_among(expressions: Sequence[Expression]) -> EventWindow | None:
     return windows[0] if len(windows) == 1 else None
 
 
+def _spend(counts: IntArray, constants: Sequence[IntArray]) -> None:
+    """Count the windows of each query that asks for them, before there are any."""
+    each, inverse = np.unique(np.stack(constants), axis=1, return_inverse=True)
+    windows = np.bincount(inverse.reshape(-1), weights=counts, minlength=each.shape[1])
+    for column, count in enumerate(windows.tolist()):
+        spend(size=int(count) * _PAIR_BYTES, constants=each[:, column].tolist())
+
+
 def assign(window: EventWindow, evaluating: Evaluating) -> Assigned:
     """Assign pairs to all windows that have their time."""
     time = evaluating(window.time)
@@ -52,6 +62,8 @@ def assign(window: EventWindow, evaluating: Evaluating) -> Assigned:
         times, lengths, slides, origins = (one[known] for one in (times, lengths, slides, origins))
     latest = latest_starts(times, slides, origins)
     counts = (latest + lengths - times - 1) // slides + 1
+    begin(window.start)
+    _spend(counts, (lengths, slides, origins))
     places = np.repeat(np.arange(len(times)), counts)
     back = np.arange(len(places)) - np.repeat(np.cumsum(counts) - counts, counts)
     starts = latest[places] - back * slides[places]

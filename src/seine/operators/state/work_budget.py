@@ -1,7 +1,9 @@
 """What the nodes of one task may spend: candidates that they form and bytes that they emit, counted.
 
 A candidate is a pair of rows, or of a combination and a row, that a join or a lookup has to look at. Bytes
-are those of the Arrow batches that a node emits, and of the records of one query.
+are those of the Arrow batches that a node emits, and of the records of one query. Functions whose work is
+more than in proportion to their input spend steps and bytes too (`evaluate/kernels/spending.py`): the calls
+on which a node spends most are named if it goes over, for not all who use the node make them.
 
     with meter.counting():                 a task
         with meter.at(node):               a node at work, perhaps within another one that pushes rows to it
@@ -17,8 +19,8 @@ query is at fault for these.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from time import thread_time_ns
@@ -28,19 +30,30 @@ from typing import Literal, Protocol, TypeVar, cast
 from msgspec import Struct
 
 from seine.errors import SeineError
+from seine.evaluate.kernels.spending import Called, Spender
+from seine.operators.state.worker_memory import WorkerMemory
+from seine.user_code.limits import FunctionFault, FunctionLimits, task_of_functions
 
-FaultKind = Literal["budget", "error", "memory", "quota"]
+FaultKind = Literal["budget", "death", "error", "memory", "quota", "function"]
 Piece = TypeVar("Piece")
 Account = TypeVar("Account", bound="ByteAccount")
 
+_LONG_WORK = 1_000_000  # nanoseconds of CPU time; less cannot take much memory
+_LEAST_TO_BLAME = 0.125  # of what a worker may take
+_MOST_CONSTANTS = 50  # of one call that are told; more are those of rows and not of queries
 _MOST_REASON = 500  # characters of an error's message that a fault keeps
 
 
 class WorkBudget(Struct, frozen=True):
-    """The most candidates and bytes of one node, or bytes of records of one query, in one task."""
+    """The most candidates, bytes and steps of one node, or bytes of records of one query, in one task.
+
+    Users' functions have limits of their own: they run in another process.
+    """
 
     candidates: int = 50_000_000
     bytes: int = 1 << 30
+    steps: int = 5_000_000_000
+    functions: FunctionLimits = FunctionLimits()
 
     @property
     def too_many_candidates(self) -> str:
@@ -56,7 +69,9 @@ class WorkBudget(Struct, frozen=True):
 
 
 class NodeWork(Struct, frozen=True, array_like=True):
-    """What a node did in a task: CPU time of the task's thread in nanoseconds, rows that came and went."""
+    """What a node did in a task: CPU time in nanoseconds, that of users' code for it too; rows that came and
+    went.
+    """
 
     cpu: int = 0
     rows_in: int = 0
@@ -66,18 +81,32 @@ class NodeWork(Struct, frozen=True, array_like=True):
 class NodeFault(Exception):
     """Nodes that went over their budget, or raised; or queries whose own results are too many.
 
-    Either there are nodes, or there are queries. `others` are those that the same task met besides.
+    Either there are nodes, or there are queries. If there are `calls`, whoever makes such a call of a
+    function at the nodes is at fault, and nobody else. `others` are those that the same task met besides.
     """
 
     def __init__(
-        self, kind: FaultKind, reason: str, nodes: tuple[int, ...] = (), queries: tuple[str, ...] = ()
+        self,
+        kind: FaultKind,
+        reason: str,
+        nodes: tuple[int, ...] = (),
+        queries: tuple[str, ...] = (),
+        calls: tuple[Called, ...] = (),
     ) -> None:
         super().__init__(reason)
         self.kind = kind
         self.reason = reason
         self.nodes = nodes
         self.queries = queries
+        self.calls = calls
         self.others: tuple[NodeFault, ...] = ()
+
+
+def first_fault(faults: Sequence[NodeFault]) -> NodeFault:
+    """The first of some faults, with all the others that were met besides."""
+    first, *others = [one for fault in faults for one in (fault, *fault.others)]
+    first.others = tuple(others)
+    return first
 
 
 class ByteAccount(Protocol):
@@ -88,11 +117,57 @@ class ByteAccount(Protocol):
         ...
 
 
-class WorkMeter:
+Spent = tuple[int, int]  # steps and bytes
+
+
+class CallsSpent:
+    """What nodes spent on calls of functions, by call, and of one call by the constants of its parameters."""
+
+    def __init__(self) -> None:
+        self.total: Spent = (0, 0)
+        self._by_call: defaultdict[Called, Counter[tuple[str, ...]]] = defaultdict(Counter)
+        self._sizes: defaultdict[Called, Counter[tuple[str, ...]]] = defaultdict(Counter)
+
+    def add(self, called: Called, steps: int, size: int) -> None:
+        """A call spends more."""
+        self.total = self.total[0] + steps, self.total[1] + size
+        call = called._replace(constants=())
+        self._by_call[call][called.constants] += steps
+        self._sizes[call][called.constants] += size
+
+    def heaviest(self, measure: int) -> tuple[Called, ...]:
+        """The calls on which at least half of the most was spent, with constants that have most of it."""
+        spent = (self._by_call, self._sizes)[measure]
+        totals = {call: constants.total() for call, constants in spent.items()}
+        heavy = []
+        for call, total in totals.items():
+            if 2 * total < max(totals.values()):
+                continue
+            most = max(spent[call].values())
+            chosen = [constants for constants, one in spent[call].items() if 2 * one >= most]
+            most_of_it = 2 * sum(spent[call][constants] for constants in chosen) >= total
+            apart = most_of_it and len(chosen) <= _MOST_CONSTANTS
+            heavy += [call._replace(constants=constants) for constants in chosen] if apart else [call]
+        return tuple(heavy)
+
+
+class WorkMeter(Spender):
     """Counts what each node of one task spends."""
 
-    def __init__(self, budget: WorkBudget) -> None:
+    def __init__(
+        self,
+        budget: WorkBudget,
+        note: Callable[[tuple[int, ...]], None] = lambda nodes: None,
+        memory: WorkerMemory | None = None,
+    ) -> None:
+        """`note` is told who is at work, before they begin; `memory` is what the process may take."""
+        super().__init__(budget.steps, budget.bytes)
         self.budget = budget
+        self._called: dict[tuple[int, ...], CallsSpent] = {}
+        self._note = note
+        self._memory = memory
+        self._taken = 0 if memory is None else memory.taken()
+        self._grown: Counter[tuple[int, ...]] = Counter()  # bytes, by the nodes that were at work
         self._at: tuple[int, ...] = ()  # the nodes at work; several if they step together
         self._candidates: Counter[tuple[int, ...]] = Counter()
         self._bytes: Counter[int] = Counter()
@@ -104,12 +179,24 @@ class WorkMeter:
 
     @contextmanager
     def counting(self) -> Iterator[None]:
-        """Let candidates that are formed within be counted here."""
+        """Count candidates that are formed within, work that functions do, and what users' code fails for."""
         token = _meter.set(self)
         try:
-            yield
+            with super().counting(), task_of_functions(self.spent_elsewhere):
+                yield
         finally:
             _meter.reset(token)
+
+    def spend(self, called: Called, steps: int, size: int) -> None:
+        """The nodes at work spend so much more on a call."""
+        calls = self._called.setdefault(self._at, CallsSpent())
+        calls.add(called, steps, size)
+        over = self.over(calls.total)
+        if over is not None:
+            heavy = calls.heaviest(over[0])
+            functions = ", ".join(dict.fromkeys(call.function for call in heavy))
+            reason = f"called {functions}, which {over[1]} in one micro-batch"
+            raise NodeFault("budget", reason, self._at, calls=heavy)
 
     def at(self, *nodes: int) -> NodesAtWork:
         """Let what is spent and raised within be that of these nodes."""
@@ -118,10 +205,53 @@ class WorkMeter:
     def swap(self, nodes: tuple[int, ...]) -> tuple[int, ...]:
         """Let other nodes be at work; those before."""
         now, before = thread_time_ns(), self._at
+        spent = now - self._since
         if before:
-            self._cpu[before] += now - self._since
+            self._cpu[before] += spent
+        if spent > _LONG_WORK:
+            self._look_at_memory()
+        self._note(nodes)
         self._at, self._since = nodes, now
         return before
+
+    def spent_elsewhere(self, cpu: int) -> None:
+        """Another process has worked so long for the nodes at work."""
+        self._cpu[self._at] += cpu
+
+    def _look_at_memory(self) -> None:
+        """Put down to the nodes at work what the process has taken since the last look."""
+        if self._memory is not None:
+            taken, before = self._memory.taken(), self._taken
+            self._grown[self._at] += taken - before
+            self._taken = taken
+
+    def memory_fault(self, error: MemoryError) -> NodeFault | None:
+        """Whose doing it is that there is no more memory; None if it is nobody's.
+
+        Of nodes that took memory the one that took most: what it was refused counts for the one at work, and
+        that is more than what was left. With less than a share of the limit nobody is to blame.
+        """
+        if self._memory is None:
+            return NodeFault("memory", _words(error), self._at) if self._at else None
+        left = self._memory.free()
+        self._memory.give_room()
+        self._look_at_memory()
+        self._grown[self._at] += left
+        nodes, size = max(self._grown.items(), key=lambda one: one[1])
+        if not nodes or size < self._memory.limit * _LEAST_TO_BLAME:
+            return None
+        return NodeFault("memory", self._memory.too_much, nodes)
+
+    @contextmanager
+    def judging_memory(self) -> Iterator[None]:
+        """Within this, also what asks for too much memory between nodes is put down to a node."""
+        try:
+            yield
+        except MemoryError as error:
+            fault = self.memory_fault(error)
+            if fault is None:
+                raise
+            raise fault from error
 
     def passed(self, node: int, rows: int, receivers: Iterable[int]) -> None:
         """A node gives rows to others."""
@@ -191,11 +321,21 @@ class NodesAtWork:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        fault: NodeFault | None = None
+        if isinstance(error, MemoryError):
+            fault = self._meter.memory_fault(error)
+        elif isinstance(error, FunctionFault):
+            fault = NodeFault("function", error.message, self._nodes, calls=(Called(error.function),))
+        elif isinstance(error, Exception) and not isinstance(error, (NodeFault, SeineError, OSError)):
+            fault = NodeFault("error", _words(error), self._nodes)
         self._meter.swap(self._before)
-        if isinstance(error, Exception) and not isinstance(error, (NodeFault, SeineError, OSError)):
-            message = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-            fault: FaultKind = "memory" if isinstance(error, MemoryError) else "error"
-            raise NodeFault(fault, f"raised {message[:_MOST_REASON]}", self._nodes) from error
+        if fault is not None:
+            raise fault from error
+
+
+def _words(error: Exception) -> str:
+    message = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return f"raised {message[:_MOST_REASON]}"
 
 
 _meter: ContextVar[WorkMeter | None] = ContextVar("meter", default=None)

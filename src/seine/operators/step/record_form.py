@@ -28,6 +28,12 @@ class Form:
     domain: str
     limit: int
     importance: Expression | None = None
+    in_time: bool = False
+
+    @property
+    def outputs(self) -> tuple[Expression, ...]:
+        """What is computed for each record: its values, and its importance if it has one."""
+        return self.expressions if self.importance is None else (*self.expressions, self.importance)
 
     @property
     def types(self) -> tuple[Type, ...]:

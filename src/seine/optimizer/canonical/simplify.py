@@ -11,7 +11,9 @@ import pyarrow as pa
 
 from seine.algebra.expressions import Call, Column, Expression, Literal, rewrite
 from seine.algebra.types import DOUBLE, Kind, Type
+from seine.algebra.user_functions import PREFIX
 from seine.evaluate.evaluate import evaluate
+from seine.evaluate.kernels.spending import TooMuchWork, planning
 from seine.optimizer.canonical.exact_numbers import is_exact, literal_of, number_of
 
 _COMMUTATIVE = ("eq", "ne", "eq_null_safe")
@@ -22,6 +24,8 @@ _IDEMPOTENT = ("and", "or")  # variadic and idempotent
 
 def simplify(expression: Expression) -> Expression:
     """An equivalent expression in simplified form.
+
+    A function of users is not called: another may have its name later, and what is simplified is remembered.
 
     >>> from seine.algebra.functions import literal, resolve_call
     >>> from seine.algebra.types import DOUBLE
@@ -49,7 +53,7 @@ def _simplify_node(expression: Expression) -> Expression:
         return expression
     args = expression.args
     if args and all(isinstance(arg, Literal) for arg in args):
-        return fold(expression)
+        return expression if expression.name.startswith(PREFIX) else fold(expression)
     if expression.name == "div" and expression.type == DOUBLE and _is_power_of_two(args[1]):
         return Call("mul", (args[0], Literal(1.0 / args[1].value, DOUBLE)), DOUBLE)  # type: ignore[attr-defined]
     on_numbers = expression.name in _COMMUTATIVE_ON_NUMBERS and expression.type.is_numeric
@@ -87,8 +91,14 @@ def tidy(constant: Literal) -> Literal:
 
 @lru_cache(maxsize=1 << 12)
 def fold(call: Call) -> Expression:
-    """Constant folding: the value of a call of constants; a call with a very long text stays."""
-    value = _value(evaluate(call, [], 1)[0], call.type)
+    """Constant folding: the value of a call of constants; long ones, much work and a user's stay calls."""
+    if call.name.startswith(PREFIX):
+        return call
+    try:
+        with planning().counting():
+            value = _value(evaluate(call, [], 1)[0], call.type)
+    except TooMuchWork:
+        return call
     if isinstance(value, str) and len(value) > _MAX_FOLDED_TEXT:
         return call
     return tidy(Literal(value, call.type))

@@ -1,4 +1,4 @@
-"""Rule: drop branches of a union that have no rows, since they ask a column to be NULL and to be compared."""
+"""Rule: drop branches of a union that have no rows, since their conditions contradict."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from seine.algebra.expressions import Call, Column, Expression
 from seine.algebra.plan import Plan, Project, UnionAll
-from seine.optimizer.block import Block, take_apart
+from seine.optimizer.block import take_apart
+from seine.optimizer.known_empty import is_known_empty
 from seine.optimizer.traverse import identity, rebuild
 
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
@@ -26,7 +27,7 @@ def drop_empty_branches(plan: Plan) -> Plan:
 def _dropped(plan: Plan) -> Plan:
     if not isinstance(plan, UnionAll):
         return plan
-    branches = [branch for branch in plan.branches if not _is_empty(take_apart(branch))]
+    branches = [branch for branch in plan.branches if not _is_empty(branch)]
     if len(branches) == len(plan.branches) or not branches:
         return plan
     named = _with_names_of(plan, branches[0])
@@ -40,11 +41,14 @@ def _with_names_of(plan: Plan, branch: Plan) -> Plan:
     return Project(branch, tuple(identity(branch)), tuple(field.name for field in plan.schema))
 
 
-def _is_empty(block: Block) -> bool:
-    """Whether a column has to be NULL that is an event time, or that a comparison finds not NULL."""
+def _is_empty(branch: Plan) -> bool:
+    """Whether a column has to be NULL that is an event time, or that a comparison finds not NULL; or whether
+    other conditions contradict.
+    """
+    block = take_apart(branch)
     missing = {*_null_columns(block.conditions)}
     times = {first + scan.stream.time for scan, first in block.scans}
-    return bool(missing & {*times, *_compared_columns(block.conditions)})
+    return bool(missing & {*times, *_compared_columns(block.conditions)}) or is_known_empty(branch)
 
 
 def _null_columns(conditions: Sequence[Expression]) -> Iterator[int]:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from seine.intake.journal import Entry
 from seine.rows.clock import Clock
 from seine.rows.clock_parts import ClockPart, raise_clock
+from seine.typed_json import msgpack_decoder
 
 
 class ControlRecord(Struct, frozen=True):
@@ -74,4 +75,4 @@ class ControlRecord(Struct, frozen=True):
         return _DECODER.decode(blob)
 
 
-_DECODER = msgspec.msgpack.Decoder(ControlRecord)
+_DECODER = msgpack_decoder(ControlRecord)

@@ -21,7 +21,7 @@ from seine.graph.node import Node
 from seine.graph.snapshot import Snapshot
 from seine.operators.match.prefilter_step import PrefilterStep
 from seine.operators.state.operator import Operator, PruningOperator
-from seine.operators.state.work_budget import WorkMeter
+from seine.operators.state.work_budget import NodeFault, WorkMeter, first_fault
 from seine.operators.step.arrived_delta import ArrivedDelta
 from seine.operators.step.working_nodes import RelationAccess, StatefulNode, StatelessNode
 from seine.operators.stream.punctuations_node import PunctuationsNode
@@ -191,9 +191,19 @@ class Dataflow:
             meter.emitted(node_id, delta.nbytes)
         meter.passed(node_id, delta.num_rows, (node.id for node, _ in following))
         arrived = ArrivedDelta.of(delta)
+        faults = []
         for (node, _), one in zip(following, consumers, strict=True):
-            with meter.at(node.id):
-                one(self, arrived, emission)
+            try:
+                with meter.at(node.id):
+                    one(self, arrived, emission)
+            except (
+                NodeFault
+            ) as fault:  # others are tried all the same: so one try finds all that are at fault
+                if fault.kind == "memory":
+                    raise
+                faults.append(fault)
+        if faults:
+            raise first_fault(faults)
 
     def _consumer(self, node: Node, port: int, meter: WorkMeter) -> Consumer:
         """Compile what a node does with the rows of one of its inputs; what that raises is its fault."""

@@ -14,6 +14,7 @@ import msgspec
 import pyarrow as pa
 
 from seine.rows.arrow_ipc import Piece, ipc_pieces, read_ipc, size_of
+from seine.typed_json import json_decoder
 
 _LENGTH_BYTES = 8
 
@@ -34,7 +35,7 @@ class _ParcelHeader(NamedTuple):
     size: int
 
 
-_HEADERS = msgspec.json.Decoder(list[_ParcelHeader])
+_HEADERS = json_decoder(list[_ParcelHeader])
 
 
 def encode(parcels: list[Parcel]) -> list[Piece]:

@@ -34,7 +34,7 @@ from seine.runtime.flow.admitted_rows import punctuation_delta, source_delta
 from seine.runtime.flow.compiled_version import CompiledVersion, compiled_version, set_compiled_aside
 from seine.runtime.flow.control_record import ControlRecord
 from seine.runtime.flow.emission import Emission
-from seine.runtime.flow.task_output import new_emission, noting_faults, rows_of
+from seine.runtime.flow.task_output import rows_of, task_at_work
 from seine.runtime.flow.task_row import CONTROL, Row
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.output.task_report import SourceReport, StageReport
@@ -53,10 +53,10 @@ def read_source(
     """
     deployment = Deployment(folder)
     entry = deployment.journal.load(number)
-    with noting_faults(deployment, number):
+    with task_at_work(deployment, number) as emission:
         if not _stands(deployment, entry, stream, born):
             return _controls(deployment, entry)
-        return _SourceTask(deployment, entry, stream, place).run(batches)
+        return _SourceTask(deployment, entry, stream, place).run(batches, emission)
 
 
 def _stands(deployment: Deployment, entry: Entry, stream: str, born: int) -> bool:
@@ -90,11 +90,9 @@ class _SourceTask:
         self._promised: list[pa.RecordBatch] = []
         self._rows = self._late = 0
 
-    def run(self, batches: Iterable[pa.RecordBatch]) -> list[Row]:
-        emission = new_emission(self._deployment, self._entry.number)
-        with emission.meter.counting():
-            for piece in _pieces(batches):
-                self._take(ArrivedRecords(piece, only_topic(self._stream)), emission)
+    def run(self, batches: Iterable[pa.RecordBatch], emission: Emission) -> list[Row]:
+        for piece in _pieces(batches):
+            self._take(ArrivedRecords(piece, only_topic(self._stream)), emission)
         set_compiled_aside(self._here)
         part = ClockPart(
             self._stream.name, self._stream.domain, self._stream.lateness, self._spark.active, self._seen
@@ -149,6 +147,7 @@ class _SourceTask:
             self._late,
             self._letters.reason,
             letters,
+            self._letters.bytes,
         )
 
 
@@ -213,13 +212,13 @@ class _LetterFile:
     def __init__(self, folder: str) -> None:
         self._path = os.path.join(folder, f"{uuid.uuid4().hex}.dead")
         self._file: BinaryIO | None = None
-        self.count, self.reason = 0, ""
+        self.count, self.bytes, self.reason = 0, 0, ""
 
     def write(self, letter: dict[str, object]) -> None:
         if self._file is None:
             os.makedirs(os.path.dirname(self._path), exist_ok=True)
             self._file = open(self._path, "xb")  # noqa: SIM115 - close() closes it
-        self._file.write(json.dumps(letter, ensure_ascii=False).encode() + b"\n")
+        self.bytes += self._file.write(json.dumps(letter, ensure_ascii=False).encode() + b"\n")
         self.count, self.reason = self.count + 1, str(letter["reason"])
 
     def close(self) -> str:

@@ -14,7 +14,7 @@ from seine.operators.limited.budget import BudgetedJoin, step_together
 from seine.operators.limited.limited_join import LimitedOperator
 from seine.operators.state.operator import GroupingOperator, Operator, PunctuatedOperator
 from seine.operators.state.store import Store
-from seine.operators.state.work_budget import NodeFault
+from seine.operators.state.work_budget import NodeFault, first_fault
 from seine.rows.clock import Clock
 from seine.rows.delta import Delta, DerivedPunctuations
 from seine.runtime.flow.dataflow import Dataflow
@@ -70,8 +70,7 @@ def run_stage(
                 if fault.kind == "memory":
                     break
     if faults:
-        faults[0].others = tuple(faults[1:])
-        raise faults[0]
+        raise first_fault(faults)
     budgeted = [turn for turn in ran if turn.together]
     if budgeted:
         _step_together(flow, budgeted, clock_of(budgeted[0].node.id), out)

@@ -11,29 +11,48 @@ from contextlib import contextmanager
 from msgspec import structs
 
 from seine.operators.state.work_budget import NodeFault, WorkMeter
+from seine.operators.state.worker_memory import held_memory, hold_memory
 from seine.runtime.flow import blob_store
 from seine.runtime.flow.emission import Emission
 from seine.runtime.flow.parcels import encode
 from seine.runtime.flow.task_row import REPORT, Row
+from seine.runtime.folder.at_work import host_task, work_record
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.output.results import Results
 from seine.runtime.output.task_report import SourceReport, StageReport, TaskReport
 
 
+def begin_worker_task(folder: str, task: int) -> None:
+    """What a process does first that is nothing but a worker: it is held to the memory that it may take.
+
+    `task` is the host's number of what it works on now.
+    """
+    host_task.set(task)
+    hold_memory(Deployment(folder).settings.worker_memory)
+
+
 @contextmanager
-def noting_faults(deployment: Deployment, entry: int) -> Iterator[None]:
-    """Leave a note for the driver of what a query did; the task fails all the same."""
+def task_at_work(deployment: Deployment, entry: int) -> Iterator[Emission]:
+    """A task, and what it emits; the driver finds what it was at if its process dies, and what a query did.
+
+    In each case the task fails all the same.
+    """
+    record = work_record(deployment.at_work)
+    meter = WorkMeter(deployment.settings.budget, record.note, held_memory())
+    record.begin(entry)
     try:
-        yield
+        with meter.counting(), meter.judging_memory():
+            yield _emission(deployment, entry, meter)
     except NodeFault as fault:
         for one in (fault, *fault.others):
             deployment.faults.write(entry, one)
         raise
+    finally:
+        record.end()
 
 
-def new_emission(deployment: Deployment, entry: int) -> Emission:
+def _emission(deployment: Deployment, entry: int, meter: WorkMeter) -> Emission:
     """Results go to a file that no other attempt of any task can have."""
-    meter = WorkMeter(deployment.settings.budget)
     path = os.path.join(deployment.results(entry), f"{uuid.uuid4().hex}.jsonl")
     return Emission(Results(path, meter), meter)
 

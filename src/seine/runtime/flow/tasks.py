@@ -13,7 +13,7 @@ from seine.runtime.flow.compiled_version import CompiledVersion, compiled_versio
 from seine.runtime.flow.control_record import ControlRecord
 from seine.runtime.flow.emission import Emission
 from seine.runtime.flow.stage_step import run_stage
-from seine.runtime.flow.task_output import new_emission, noting_faults, rows_of
+from seine.runtime.flow.task_output import rows_of, task_at_work
 from seine.runtime.flow.task_row import CONTROL, Row
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.segments import Segments
@@ -82,23 +82,23 @@ def read_slices(folder: str, slices: Sequence[Slice]) -> list[Row]:
     """
     deployment = Deployment(folder)
     entry = deployment.journal.load(slices[0].entry)
-    with noting_faults(deployment, entry.number):
-        return _read_slices(deployment, entry, slices)
+    with task_at_work(deployment, entry.number) as emission:
+        return _read_slices(deployment, entry, slices, emission)
 
 
-def _read_slices(deployment: Deployment, entry: Entry, slices: Sequence[Slice]) -> list[Row]:
+def _read_slices(
+    deployment: Deployment, entry: Entry, slices: Sequence[Slice], emission: Emission
+) -> list[Row]:
     rows: list[Row] = []
     if slices[0].first:
         control = ControlRecord.of(entry).packed()
         rows += [(label, CONTROL, control) for label in deployment.settings.labels]
-    emission = new_emission(deployment, entry.number)
     for slice_ in slices:
         if slice_.stream is not None:
             here = compiled_version(deployment.folder, entry.network, entry.withheld)
-            with emission.meter.counting():
-                _push_slice(here, entry, slice_, slice_.stream, emission)
-                if slice_.punctuations:
-                    _push_punctuations(here, entry, deployment.journal, slice_.stream, emission)
+            _push_slice(here, entry, slice_, slice_.stream, emission)
+            if slice_.punctuations:
+                _push_punctuations(here, entry, deployment.journal, slice_.stream, emission)
             set_compiled_aside(here)
     return rows + rows_of(deployment, emission, entry.number, 0, slices[0].start, StageReport())
 
@@ -149,9 +149,9 @@ def step_stage(
 ) -> list[Row]:
     """Step all operators of a stage in a bucket; the caller makes the state durable."""
     deployment = Deployment(folder)
-    emission, arrived = new_emission(deployment, control.entry), map(blob_store.get, blobs)
     here = compiled_version(folder, control.network, control.withheld)
-    with noting_faults(deployment, control.entry), emission.meter.counting():
+    with task_at_work(deployment, control.entry) as emission:
+        arrived = map(blob_store.get, blobs)
         held = run_stage(here.flow, number, bucket, arrived, control.clock_of, state, emission)
         rows = rows_of(deployment, emission, control.entry, number, bucket, held)
     set_compiled_aside(here)

@@ -17,6 +17,7 @@ from seine.algebra.arrays import IntArray
 from seine.algebra.types import TIMESTAMP
 from seine.operators.state.sorted_run import INDEX, KEY, index_of
 from seine.rows.hashing import hash_columns
+from seine.typed_json import json_decoder
 
 _NOTE = b"seine"  # where the schema of a condensed batch says how to make the rest
 _LEAST_CONDENSED_ROWS = 256  # rows; below this the note costs more than it saves
@@ -41,7 +42,7 @@ class _Note(Struct, frozen=True):
     key: str | None = None
 
 
-_NOTES = msgspec.json.Decoder(_Note)
+_NOTES = json_decoder(_Note)
 
 
 def condense(batch: pa.RecordBatch, owner: int | None = None) -> pa.RecordBatch:
@@ -120,7 +121,7 @@ def _hashed(keys: pa.Array, kept: dict[str, pa.Array], owner: int | None) -> str
         if len(_guesses) >= _MOST_GUESSES:
             _guesses.clear()
         _guesses[key] = next((n for n in kept if _is_hashed(kept[n], numbers, _SAMPLE_ROWS)), None)
-    name = _guesses[key]
+    name = _guesses.get(key)  # another thread may have cleared them
     return name if name is not None and _is_hashed(kept[name], numbers, len(numbers)) else None
 
 

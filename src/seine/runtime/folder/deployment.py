@@ -15,6 +15,7 @@
     undelivered/           by sink of a run, the records that a webhook did not take
     spark/                 Spark's own checkpoint
     faults/<entry>/        what tasks met that failed because of a query; see faults.py
+    at_work/               what each worker process is doing; see at_work.py
     functions/             users' functions, for every process that works here; see kept_functions.py
     failures.json          the queries of a run that failed
     registered.json        what was registered in a run after its start; see live_queries.py
@@ -36,11 +37,11 @@ from functools import cached_property
 
 from msgspec.structs import replace
 
+from seine.disk_sync import is_temporary, make_folder, sweep_temporaries, write_whole
 from seine.errors import SeineError
 from seine.intake.journal import Journal
 from seine.intake.source_branch import PipelineShape
 from seine.operators.state.work_budget import WorkBudget
-from seine.runtime.folder.durable import write_whole
 from seine.runtime.folder.faults import Faults
 from seine.runtime.folder.format_steps import bring_up_to_date
 from seine.runtime.folder.handover import handover_path
@@ -54,6 +55,10 @@ from seine.runtime.folder.versions import Versions
 from seine.typed_json import write_json
 
 _NEW = "name a new folder, or an empty one"
+
+
+# folders of files that are written whole; others have temporary names of their own, or are Spark's
+_WRITTEN_WHOLE = frozenset({"networks", "functions", "first_offsets", "sinks", "undelivered", "handover"})
 
 
 class Deployment:
@@ -77,7 +82,7 @@ class Deployment:
         """Refuse a folder that is of somebody else, or cannot be made or written to."""
         try:
             os.makedirs(self.folder, exist_ok=True)
-            foreign = [name for name in os.listdir(self.folder) if name != "networks"]
+            foreign = [name for name in os.listdir(self.folder) if not _comes_first(name)]
             writable = os.access(self.folder, os.W_OK | os.X_OK)
         except OSError as error:
             raise SeineError(f"cannot keep state in '{self.folder}': {error.strerror}", hint=_NEW) from error
@@ -91,7 +96,7 @@ class Deployment:
 
     def create(self, settings: Settings) -> None:
         """Make it the folder of a pipeline: from now on it `exists`."""
-        os.makedirs(self.folder, exist_ok=True)
+        make_folder(self.folder)
         write_whole(settings_path(self.folder), write_json(settings, indent=1))
 
     def results(self, entry: int) -> str:
@@ -148,7 +153,7 @@ class Deployment:
 
     def take_over(self, entry: int, shape: PipelineShape) -> None:
         """From an entry on, a pipeline with so many stages, and these branches."""
-        before = EndedPipeline(self.settings.start, self.settings.branches)
+        before = EndedPipeline(self.settings.start, self.settings.branches, self.settings.depth)
         self.settings = replace(
             self.settings, start=entry, depth=shape.depth, branches=shape.branches, before=before
         )
@@ -160,6 +165,12 @@ class Deployment:
             self.settings = replace(self.settings, budget=budget)
             self.create(self.settings)
 
+    def hold_workers(self, memory: int) -> None:
+        """From now on each worker process may have so many bytes to itself; 0: as many as there are."""
+        if memory != self.settings.worker_memory:
+            self.settings = replace(self.settings, worker_memory=memory)
+            self.create(self.settings)
+
     def sweep(self) -> None:
         """Remove what pipelines before the present one left; it must have state of its own."""
         kept = os.path.basename(self.spark)
@@ -168,6 +179,17 @@ class Deployment:
                 shutil.rmtree(self._path(name), ignore_errors=True)
         shutil.rmtree(self._path("handover"), ignore_errors=True)
 
+    def recover(self) -> None:
+        """Remove what a process that was killed left: decoded state, and files that did not become whole.
+
+        Nobody may be working for the pipeline.
+        """
+        self.remove_cache()
+        for place, folders, _ in os.walk(self.folder):
+            if place == self.folder:
+                folders[:] = [name for name in folders if name in _WRITTEN_WHOLE]
+            sweep_temporaries(place)
+
     def remove_cache(self) -> None:
         """Remove the decoded state of this machine, which no task may be using; it is decoded again."""
         shutil.rmtree(self.settings.cache, ignore_errors=True)
@@ -175,6 +197,11 @@ class Deployment:
     @cached_property
     def faults(self) -> Faults:
         return Faults(self._path("faults"))
+
+    @property
+    def at_work(self) -> str:
+        """What each worker process is doing."""
+        return self._path("at_work")
 
     @property
     def failures(self) -> str:
@@ -192,3 +219,8 @@ class Deployment:
 
     def _path(self, *parts: str) -> str:
         return os.path.join(self.folder, *parts)
+
+
+def _comes_first(name: str) -> bool:
+    """Whether a folder may have this before it has settings: what was written before a kill."""
+    return name in ("networks", "functions") or is_temporary(name)

@@ -13,20 +13,25 @@ import uuid
 
 from msgspec import Struct
 
+from seine.disk_sync import make_folder, write_whole
+from seine.evaluate.kernels.spending import Called
 from seine.operators.state.work_budget import FaultKind, NodeFault
-from seine.runtime.folder.durable import write_whole
 from seine.runtime.folder.settings import read_record
 from seine.typed_json import write_json
 
 
 class Fault(Struct, frozen=True):
-    """What one task met: the nodes at fault or, where their own results are too many, the queries."""
+    """What one task met: the nodes at fault or, where their own results are too many, the queries.
+
+    `calls` are those of functions that were at fault: on which the nodes spent too much, or of a user's.
+    """
 
     entry: int
     kind: FaultKind
     reason: str
     nodes: tuple[int, ...] = ()
     queries: tuple[str, ...] = ()
+    calls: tuple[Called, ...] = ()
 
 
 class Faults:
@@ -37,9 +42,9 @@ class Faults:
 
     def write(self, entry: int, fault: NodeFault) -> None:
         """Leave a fault; when this returns it is durable."""
-        record = Fault(entry, fault.kind, fault.reason, fault.nodes, fault.queries)
+        record = Fault(entry, fault.kind, fault.reason, fault.nodes, fault.queries, fault.calls)
         folder = os.path.join(self._folder, f"{entry:012d}")
-        os.makedirs(folder, exist_ok=True)
+        make_folder(folder)
         write_whole(os.path.join(folder, f"{uuid.uuid4().hex}.json"), write_json(record))
 
     def read(self) -> list[Fault]:

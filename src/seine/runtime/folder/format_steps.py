@@ -15,8 +15,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from seine.disk_sync import write_whole
 from seine.errors import SeineError
-from seine.runtime.folder.durable import write_whole
 from seine.runtime.folder.settings import FORMAT, damaged, read_record, settings_path
 
 _SEARCHES = frozenset({"watch", "spot", "search", "period_top", "alive_top"})

@@ -1,7 +1,9 @@
 """The state of a stage in a bucket as files: how it gets from one pipeline to the next.
 
 A folder has the segments by name and the file `head`, which is written last. A batch that is repeated
-writes other segments and replaces the head: whatever head is read, all that it names is there.
+writes other segments and replaces the head: whatever head is read, all that it names is there. The settings
+of the next pipeline say how many stages the one before had: that a head of theirs is missing is an error, it
+never means empty state.
 Imports nothing heavy: Spark starts many processes.
 """
 
@@ -10,7 +12,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from seine.runtime.folder.durable import write_whole
+from seine.disk_sync import make_folder, write_whole
+from seine.errors import RunError
 from seine.runtime.folder.state_head import StateHead
 
 _HEAD = "head"  # no name of a segment, which is a number in hexadecimal
@@ -24,16 +27,19 @@ def handover_path(folder: str, entry: int) -> str:
 def write_state(path: str, stage: int, bucket: int, head: StateHead, get: Callable[[str], bytes]) -> None:
     """Leave a head and the segments that it names, for good when this returns."""
     folder = _folder(path, stage, bucket)
-    os.makedirs(folder, exist_ok=True)
+    make_folder(folder)
     for name in head.segments:
         write_whole(os.path.join(folder, name), get(name))
     write_whole(os.path.join(folder, _HEAD), head.packed())
 
 
-def read_head(path: str, stage: int, bucket: int) -> StateHead | None:
-    """The head that a stage left; None if the pipeline had no such stage."""
+def read_head(path: str, stage: int, bucket: int, stages: int = 0) -> StateHead | None:
+    """The head that a stage left; None if the pipeline, which had so many stages, had no such stage."""
     name = os.path.join(_folder(path, stage, bucket), _HEAD)
     if not os.path.exists(name):
+        if stage <= stages:
+            message = f"the state that stage {stage} handed over in bucket {bucket} is missing: '{name}'"
+            raise RunError(message, hint="put it back, as from a backup, or begin with a new folder")
         return None
     with open(name, "rb") as file:
         return StateHead.unpacked(file.read())

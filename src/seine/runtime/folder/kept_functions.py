@@ -1,7 +1,11 @@
 """Users' functions of a pipeline, kept in its folder: every process that works for it finds them there.
 
-functions/index.json     what to load: files, and functions of modules that are importable
+functions/index.json     what to load: files, and functions of importable modules and of a program itself
 functions/<digest>.py    a copy of a file that was given by --udf
+functions/<name>.json    the code of a function that a program or a notebook has declared itself, pickled
+
+Of a program's own functions workers know no more than their types: only the process that runs them unpickles
+their code (`user_code/`). A service has none: its functions are those of files.
 """
 
 from __future__ import annotations
@@ -14,13 +18,14 @@ from typing import Any
 from msgspec import Struct
 
 from seine.algebra import aggregates, user_functions
-from seine.algebra.functions.user_modules import loaded_modules, register_module
+from seine.algebra.functions.user_modules import loaded_modules, module_file, register_module
 from seine.algebra.types import Type
 from seine.algebra.user_functions import UserFunction
+from seine.disk_sync import make_folder, write_whole
 from seine.errors import RunError
-from seine.runtime.folder.durable import write_whole
 from seine.runtime.folder.settings import read_record
 from seine.typed_json import write_json
+from seine.user_code.declared_code import place_of_function
 
 
 class KeptFile(Struct, frozen=True):
@@ -31,13 +36,20 @@ class KeptFile(Struct, frozen=True):
 
 
 class KeptFunction(Struct, frozen=True):
-    """A function of an importable module."""
+    """A function of an importable module, or of a program itself: then there is no module."""
 
     name: str
     module: str
     attribute: str
     arguments: tuple[str, ...]
     result: str
+
+
+class PickledFunction(Struct, frozen=True):
+    """The code of a program's own function, and which arguments may be None, if it takes single values."""
+
+    code: str
+    takes: tuple[bool, ...] | None
 
 
 class KeptFunctions(Struct, frozen=True):
@@ -50,8 +62,8 @@ class KeptFunctions(Struct, frozen=True):
 def registered_functions() -> KeptFunctions:
     """What is registered in this process, as it is kept."""
     files = tuple(KeptFile(f"{_digest(one.text)}.py", one.functions) for one in loaded_modules())
-    importable = [one for one in user_functions.registered() if one.module is not None]
-    return KeptFunctions(files, tuple(_kept(one) for one in importable))
+    others = [one for one in user_functions.registered() if module_file(one.module) is None]
+    return KeptFunctions(files, tuple(_kept(one) for one in others))
 
 
 def keep_functions(folder: str) -> None:
@@ -59,9 +71,14 @@ def keep_functions(folder: str) -> None:
     kept = registered_functions()
     if not kept.files and not kept.functions:
         return
-    os.makedirs(_path(folder), exist_ok=True)
+    make_folder(_path(folder))
     for module in loaded_modules():
         write_whole(_path(folder, f"{_digest(module.text)}.py"), module.text.encode())
+    for one in kept.functions:
+        if not one.module:
+            function = user_functions.needed(one.name)
+            pickled = PickledFunction(place_of_function(function).pickled, function.takes)
+            write_whole(_path(folder, f"{one.name}.json"), write_json(pickled))
     write_whole(_path(folder, "index.json"), write_json(kept, indent=1))
 
 
@@ -82,7 +99,7 @@ def load_functions(folder: str) -> None:
             register_module(_path(folder, one.file))
     for function in kept.functions:
         if user_functions.lookup(function.name) is None:
-            user_functions.register(_imported(function))
+            user_functions.register(_imported(function) if function.module else _pickled(folder, function))
     _loaded.add(mark)
 
 
@@ -96,15 +113,28 @@ def _imported(kept: KeptFunction) -> UserFunction:
         raise RunError(
             f"function {kept.name} of module {kept.module} is not here: {error}", hint=hint
         ) from error
-    call = value.call if isinstance(value, UserFunction) else value
+    call, takes = (value.call, value.takes) if isinstance(value, UserFunction) else (value, None)
     arguments = tuple(map(Type.parse, kept.arguments))
-    return UserFunction(kept.name, call, arguments, Type.parse(kept.result), kept.module, kept.attribute)
+    return UserFunction(
+        kept.name, call, arguments, Type.parse(kept.result), takes, kept.module, kept.attribute
+    )
+
+
+def _pickled(folder: str, kept: KeptFunction) -> UserFunction:
+    """A program's own function, whose code is elsewhere."""
+    pickled = read_record(_path(folder, f"{kept.name}.json"), PickledFunction)
+    arguments, result = tuple(map(Type.parse, kept.arguments)), Type.parse(kept.result)
+    return UserFunction(kept.name, _not_here, arguments, result, pickled.takes, pickled=pickled.code)
+
+
+def _not_here(*arguments: object) -> object:
+    raise RunError("the code of this function is in the process that runs it")
 
 
 def _kept(one: UserFunction) -> KeptFunction:
-    return KeptFunction(
-        one.name, str(one.module), one.attribute, tuple(map(str, one.arguments)), str(one.result)
-    )
+    place = place_of_function(one)
+    types = tuple(map(str, one.arguments)), str(one.result)
+    return KeptFunction(one.name, *(("", "") if place.pickled else (one.module, one.attribute)), *types)
 
 
 def _digest(text: str) -> str:

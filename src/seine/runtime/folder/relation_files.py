@@ -21,11 +21,11 @@ from functools import partial
 import pyarrow as pa
 
 from seine.algebra.expressions import Expression, to_json
+from seine.disk_sync import whole_file
 from seine.operators.join.combination import key_columns
 from seine.operators.join.lookup import index_relation
 from seine.operators.state.relation_index import RelationIndex, write_index
 from seine.rows.arrow_ipc import read_ipc
-from seine.runtime.folder.durable import whole_file
 
 MOST_TUPLES_IN_MEMORY = 1 << 17  # tuples; so few are indexed in memory
 

@@ -18,8 +18,9 @@ from msgspec import DecodeError, Struct, json
 
 from seine.algebra.definitions import StreamDef
 from seine.algebra.serialise import stream_to_json
-from seine.runtime.folder.durable import write_whole
+from seine.disk_sync import make_folder, write_whole
 from seine.runtime.folder.sampling import Reservoir, StreamSamples
+from seine.typed_json import json_decoder
 
 _logger = logging.getLogger(__name__)
 _SUMMARY = b"seine.sample"
@@ -60,7 +61,7 @@ class SampleFiles:
 
     def _write(self, stream: StreamDef, reservoir: Reservoir) -> None:
         try:
-            os.makedirs(self._folder, exist_ok=True)
+            make_folder(self._folder)
             write_whole(self._path(stream.name), _content(stream, reservoir))
         except OSError as error:
             _logger.warning("sample not written", extra={"stream": stream.name, "reason": str(error)})
@@ -92,7 +93,7 @@ def _read(path: str, stream: StreamDef) -> Reservoir | None:
     try:
         with pa.OSFile(path) as file, pa.ipc.open_file(file) as reader:
             rows = reader.get_batch(0)
-            summary = json.decode((reader.schema.metadata or {}).get(_SUMMARY, b""), type=_Summary)
+            summary = json_decoder(_Summary).decode((reader.schema.metadata or {}).get(_SUMMARY, b""))
     except (OSError, pa.ArrowException, DecodeError) as error:
         _logger.warning("sample not read", extra={"stream": stream.name, "reason": str(error)})
         return None

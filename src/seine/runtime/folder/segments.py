@@ -22,6 +22,7 @@ import pyarrow as pa
 from seine.rows.arrow_ipc import Piece, ipc_pieces, read_ipc, size_of
 from seine.runtime.folder.condensed import condense, expand
 from seine.runtime.folder.state_head import PartKey, StateHead
+from seine.typed_json import json_decoder
 
 _SMALL_BYTES = 1 << 16  # of a run that shares a segment
 _ALIGN = 64
@@ -164,7 +165,7 @@ class _PartSize(NamedTuple):
     size: int
 
 
-_SIZES = msgspec.json.Decoder(list[_PartSize])
+_SIZES = json_decoder(list[_PartSize])
 
 
 def _lay_out(members: dict[PartKey, list[Piece]]) -> list[Piece]:

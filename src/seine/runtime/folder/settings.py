@@ -22,20 +22,25 @@ T = TypeVar("T")
 
 
 class EndedPipeline(Struct, frozen=True):
-    """A pipeline that has handed over: where it began, and what Spark read for it."""
+    """A pipeline that has handed over: where it began, what Spark read for it, and how many stages it had.
+
+    Each of these has left the state of every bucket. Folders from before that was noted have 0 stages.
+    """
 
     start: int
     branches: tuple[SourceBranch, ...] = ()
+    stages: int = 0
 
 
 class Settings(Struct, frozen=True):
-    """What every task of a pipeline has to know beforehand; what ever changes are the `budget` and, with
-    a hand-over, `start`, `depth`, `branches` and `before`.
+    """What every task of a pipeline has to know beforehand; what ever changes are the `budget`, the
+    `worker_memory` and, with a hand-over, `start`, `depth`, `branches` and `before`.
 
     `labels` has for each bucket the number that Spark is given for it. `start` is the entry that handed over
     to this pipeline, -1 if it is the first; `depth` says how many stages it has. `cache` is a folder of each
     machine for decoded state. `script` is a digest of the script that runs, None in a service; `memory`
-    bounds the tuples that all joins within a memory hold together; `budget` what a node spends in a task.
+    bounds the tuples that all joins within a memory hold together; `budget` what a node spends in a task,
+    `worker_memory` the bytes that each worker process may have to itself, 0: as many as there are.
     `branches` are the streams that Spark reads in a service, `before` the pipeline that handed over to it.
     """
 
@@ -47,6 +52,7 @@ class Settings(Struct, frozen=True):
     script: str | None = None
     memory: int | None = None
     budget: WorkBudget = WorkBudget()
+    worker_memory: int = 0
     branches: tuple[SourceBranch, ...] = ()
     before: EndedPipeline | None = None
     format: int = FORMAT

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Struct, field
 
-from seine.typed_json import plain_number
+from seine.typed_json import msgpack_decoder, plain_number
 
 
 class PartKey(NamedTuple):
@@ -38,4 +38,4 @@ class StateHead(Struct, frozen=True):
 
 
 _ENCODER = msgspec.msgpack.Encoder(enc_hook=plain_number)
-_DECODER = msgspec.msgpack.Decoder(StateHead)
+_DECODER = msgpack_decoder(StateHead)

@@ -24,12 +24,12 @@ from msgspec import Struct
 
 from seine.algebra.definitions import StreamDef
 from seine.algebra.serialise import stream_from_json, stream_to_json
+from seine.disk_sync import make_folder, write_whole
 from seine.graph.snapshot import NetworkChange, Snapshot
 from seine.network.network import Network
 from seine.network.network_record import NetworkRecord
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.operators.kinds import KINDS
-from seine.runtime.folder.durable import write_whole
 from seine.runtime.folder.relation_files import mapped, write_relation
 from seine.runtime.folder.settings import damaged, read_record
 from seine.typed_json import write_json
@@ -215,13 +215,13 @@ class Versions:
 
     def _put(self, number: int, place: int, batch: pa.RecordBatch) -> str:
         path = os.path.join(self._path(number), f"relation-{place}.arrow")
-        os.makedirs(self._path(number), exist_ok=True)
+        make_folder(self._path(number))
         write_relation(path, batch)
         return path
 
     def _write(self, number: int, record: VersionRecord, dead: Iterable[dict[str, Any]]) -> int:
         folder = self._path(number)
-        os.makedirs(folder, exist_ok=True)
+        make_folder(folder)
         letters, beside = list(dead), os.path.join(folder, "dead.json")
         if letters:
             write_whole(beside, json.dumps(letters).encode())

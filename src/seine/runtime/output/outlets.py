@@ -6,7 +6,6 @@ cut back to if what follows must be repeated.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -17,8 +16,9 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, BinaryIO, NamedTuple, Protocol
+from typing import BinaryIO, NamedTuple, Protocol
 
+from seine.disk_sync import make_folder, sync_to_disk
 from seine.errors import RunError, SeineError
 from seine.intake.retention_limit import RetentionLimit
 from seine.runtime.output.file_append import append_file
@@ -27,7 +27,7 @@ from seine.runtime.output.segmented_file import LogSegment, SegmentedFile, canno
 _PIECE = 1 << 20
 _RESULTS = re.compile(r"[0-9]{12,}\.jsonl")  # the results of a micro-batch
 
-Deliver = Callable[[dict[str, Any]], None]
+Deliver = Callable[[bytes], None]  # takes the line of a record
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class FolderFiles:
         self._kept_bytes = 0
         self._hidden = os.path.join(path, ".next")
         try:
-            os.makedirs(path, exist_ok=True)
+            make_folder(path)
             self._file: BinaryIO = open(self._hidden, "wb")  # noqa: SIM115 - close() closes it
         except OSError as error:
             raise SeineError(f"cannot write into folder '{path}': {error.strerror}") from error
@@ -120,6 +120,7 @@ class FolderFiles:
             if self._kept is not None:
                 self._kept.append(_KeptFile.of(name))
                 self._kept_bytes += self._kept[-1].size
+        sync_to_disk(self._path)  # also the name of one that was there: who gave it may have been killed
         self._file = open(self._hidden, "wb")  # noqa: SIM115 - close() closes it
 
 
@@ -180,7 +181,7 @@ class Discard:
 
 
 class Callback(Discard):
-    """A function that gets each record."""
+    """A function that gets the line of each record."""
 
     def __init__(self, deliver: Deliver) -> None:
         self._deliver = deliver
@@ -191,7 +192,7 @@ class Callback(Discard):
 
     def write(self, line: bytes) -> None:
         try:
-            self._deliver(json.loads(line))
+            self._deliver(line)
         except Exception as error:  # a user's code may raise anything
             raise RunError(f"the callback failed: {type(error).__name__}: {error}") from error
 

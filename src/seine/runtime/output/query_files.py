@@ -15,9 +15,8 @@ from urllib.parse import quote
 
 import numpy as np
 
-from seine.disk_sync import sync_to_disk
+from seine.disk_sync import make_folder, sweep_temporaries, sync_to_disk, write_whole
 from seine.errors import SeineError
-from seine.runtime.folder.durable import write_whole
 from seine.runtime.output.task_report import QueryRanges
 
 _LENGTHS = ".lengths.json"
@@ -46,7 +45,8 @@ class QueryFiles:
         self._waiting: dict[str, list[bytes]] = {}
         self._size = 0
         try:
-            os.makedirs(path, exist_ok=True)
+            make_folder(path)
+            sweep_temporaries(path, _LENGTHS)
         except OSError as error:
             raise SeineError(f"cannot write into folder '{path}': {error.strerror}") from error
         self._lengths = self._kept(length)

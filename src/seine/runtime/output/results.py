@@ -15,11 +15,11 @@ from seine.algebra.arrays import AnyArray, FloatArray, IntArray
 from seine.algebra.types import Type
 from seine.operators.state.work_budget import NodeFault, WorkBudget, WorkMeter
 from seine.operators.step.record_form import Form, RecordRows
-from seine.rows.delta import NEVER, concat_batches, data_names
+from seine.rows.delta import FOREVER, NEVER, concat_batches, data_names
 from seine.rows.text_buffers import text_bytes
 from seine.runtime.output.delivered_counts import DeliveredCounts
 from seine.runtime.output.json_records import json_lines, line_starts
-from seine.runtime.output.task_report import QueryRanges, WrittenResults
+from seine.runtime.output.task_report import ANY_TIME, QueryRanges, WrittenResults
 
 START, END, BEGINS, QUERY = "_s", "_e", "_b", "_q"
 _PIECE_ROWS = 1 << 16
@@ -36,6 +36,15 @@ class RecordFormat(NamedTuple):
     types: tuple[Type, ...]
     changelog: bool
     domain: str
+    in_time: bool
+
+
+class Pieces(NamedTuple):
+    """Whose records were written, one after the other, how many bytes, and of what time they are."""
+
+    owners: AnyArray
+    sizes: AnyArray
+    times: AnyArray
 
 
 class Results:
@@ -55,7 +64,7 @@ class Results:
         self._file: BinaryIO | None = None
         self._delivered = 0
         self._waiting: dict[RecordFormat, list[pa.RecordBatch]] = {}
-        self._pieces: list[tuple[AnyArray, AnyArray]] = []  # whose records were written, and how many bytes
+        self._pieces: list[Pieces] = []
 
     def deliver(
         self, form: Form, queries: list[str], plus: RecordRows, minus: RecordRows | None = None
@@ -64,7 +73,7 @@ class Results:
 
         Ends come after beginnings, or in event time if it is a changelog.
         """
-        kind = RecordFormat(form.names, form.types, form.changelog, form.domain)
+        kind = RecordFormat(form.names, form.types, form.changelog, form.domain, form.in_time)
         if form.changelog:
             records, picks = _in_event_time(plus, minus, len(form.types))
             self._deliver(kind, form.limit, queries, records, picks)
@@ -121,8 +130,9 @@ class Results:
             return None
         self._file.close()
         name = os.path.basename(self.path)
-        owners, sizes = map(np.concatenate, zip(*self._pieces, strict=True))
-        ranges, cut = QueryRanges.of(owners, sizes), tuple(sorted(self.cut))
+        owners, sizes, times = map(np.concatenate, zip(*self._pieces, strict=True))
+        known = times if (times != ANY_TIME).any() else ()
+        ranges, cut = QueryRanges.of(owners, sizes, known), tuple(sorted(self.cut))
         return WrittenResults(name, self._counts.by_name(), self.importance, cut, ranges)
 
     def _weigh(self, names: list[str], sums: AnyArray) -> None:
@@ -134,7 +144,8 @@ class Results:
         batches, self._waiting[kind] = self._waiting[kind], []
         if not batches:
             return
-        whole = _by_query(concat_batches(batches))
+        whole = concat_batches(batches)
+        whole = _by_query_and_time(whole) if kind.in_time else _by_query(whole)
         for start, length in _pieces(whole):
             piece = whole.slice(start, length)
             text = self._text(kind, piece)
@@ -166,14 +177,16 @@ class Results:
             columns,
             kind.domain,
         )
-        self._note_ranges(batch[QUERY].to_numpy(), line_starts(lines))
+        times = _times(batch) if kind.in_time else np.full(batch.num_rows, ANY_TIME)
+        self._note_ranges(batch[QUERY].to_numpy(), times, line_starts(lines))
         return text_bytes(lines)
 
-    def _note_ranges(self, numbers: AnyArray, starts: IntArray) -> None:
-        """Note whose lines these are; `starts` has where each begins, and where the last one ends."""
-        first = np.concatenate([[0], np.flatnonzero(numbers[1:] != numbers[:-1]) + 1])
+    def _note_ranges(self, numbers: AnyArray, times: AnyArray, starts: IntArray) -> None:
+        """Note whose lines these are, and of what times; `starts` has where each begins, and the end."""
+        other = (numbers[1:] != numbers[:-1]) | (times[1:] != times[:-1])
+        first = np.concatenate([[0], np.flatnonzero(other) + 1])
         sizes = np.diff(starts[np.concatenate([first, [len(numbers)]])])
-        self._pieces.append((numbers[first], sizes))
+        self._pieces.append(Pieces(numbers[first], sizes, times[first]))
 
     def _who(self, numbers: pa.Array) -> pa.Array | str:
         """One name, or the JSON text of the name in each row."""
@@ -204,6 +217,19 @@ def _by_query(records: pa.RecordBatch) -> pa.RecordBatch:
     if not (numbers[1:] < numbers[:-1]).any():
         return records
     return records.take(pa.array(np.argsort(numbers, kind="stable")))
+
+
+def _by_query_and_time(records: pa.RecordBatch) -> pa.RecordBatch:
+    """Records of one query side by side, in the order of their times."""
+    order = np.lexsort((_times(records), records[QUERY].to_numpy()))
+    return records.take(pa.array(order))
+
+
+def _times(records: pa.RecordBatch) -> IntArray:
+    """When records begin; those that tell an end come behind all that tell a beginning."""
+    begins = records[BEGINS].to_numpy(zero_copy_only=False)
+    times: IntArray = np.where(begins, records[START].to_numpy(), FOREVER)
+    return times
 
 
 def _weights(form: Form, batch: pa.RecordBatch) -> FloatArray | None:

@@ -18,7 +18,7 @@ from typing import BinaryIO
 
 from msgspec import Struct
 
-from seine.disk_sync import sync_to_disk
+from seine.disk_sync import folder_of, sync_to_disk
 from seine.errors import SeineError
 from seine.intake.retention_limit import RetentionLimit
 from seine.runtime.output.file_append import append_file
@@ -56,6 +56,7 @@ class SegmentedFile:
         self._file = self._open(self.segments[-1].start)
         self._settled = length - self.segments[-1].start  # bytes of the last one
         self._is_cut_back = False
+        self._is_named = False  # whether its name is known to last
         self._is_untidy = limit is not None or len(self.segments) > 1
 
     @property
@@ -75,6 +76,9 @@ class SegmentedFile:
         self._cut_back()
         self._file.flush()
         os.fsync(self._file.fileno())
+        if not self._is_named:
+            sync_to_disk(folder_of(self._path))
+            self._is_named = True
         size, now, active = self._file.tell(), time.time(), self.segments[-1]
         if size > self._settled:
             noted = LogSegment(active.start, active.began or now, now)
@@ -109,7 +113,7 @@ class SegmentedFile:
         """Go on in another file."""
         file = open(segment_path(self._path, start), "w+b")  # noqa: SIM115 - close() closes it
         os.fchmod(file.fileno(), stat.S_IMODE(os.fstat(self._file.fileno()).st_mode))
-        sync_to_disk(os.path.dirname(os.path.abspath(self._path)))
+        sync_to_disk(folder_of(self._path))
         self._file.close()
         self._file = file
         self._settled = 0

@@ -16,12 +16,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from typing import Any
 
+from seine.disk_sync import write_whole
 from seine.errors import RunError, SeineError
 from seine.graph.state_place import Holding
 from seine.intake.journal import Entry
 from seine.intake.retention_limit import RetentionLimit
 from seine.runtime.folder.deployment import Deployment
-from seine.runtime.folder.durable import write_whole
 from seine.runtime.folder.settings import damaged
 from seine.runtime.output.batch_work import BatchWork, batch_work
 from seine.runtime.output.delivery_limits import Roster
@@ -36,6 +36,7 @@ from seine.runtime.output.outlets import (
 )
 from seine.runtime.output.query_files import QueryFiles, is_folder
 from seine.runtime.output.result_index import ResultIndex
+from seine.runtime.output.results_in_time import in_time
 from seine.runtime.output.segmented_file import LogSegment, SegmentedFile
 from seine.runtime.output.tally import Tally
 from seine.runtime.output.task_report import QueryRanges, SourceReport, TaskReport, WrittenResults
@@ -124,6 +125,7 @@ class Sink:
         if entry.number <= self.totals.entry:
             self._remove_results(entry)
             return False
+        self._refuse_short(entry, reports)
         try:
             self._append(entry, reports, holdings, frozenset(withheld))
         except BrokenPipeError:
@@ -133,6 +135,19 @@ class Sink:
             raise RunError(f"cannot write the output: {error.strerror}", hint=hint) from error
         self._remove_results(entry)
         return True
+
+    def _refuse_short(self, entry: Entry, reports: Iterable[TaskReport]) -> None:
+        """Refuse files of tasks that are not as long as reported, before anything of them is taken."""
+        folder = self._deployment.results(entry.number)
+        lengths = {name: length for report in reports for name, length in report.files.items()}
+        for name, length in lengths.items():
+            path = os.path.join(folder, name)
+            size = os.path.getsize(path) if os.path.exists(path) else 0
+            if size != length:
+                raise RunError(
+                    f"a task wrote {length} bytes, and '{path}' has {size}",
+                    hint="a run with --checkpoint does this micro-batch again when it goes on",
+                )
 
     def _append(
         self,
@@ -148,9 +163,11 @@ class Sink:
         sources = [report.source for report in reports if report.source is not None]
         totals.input_rows += sum(source.rows + source.dead for source in sources)
         self._take_dead(entry, sources)
-        for report in sorted(reports, key=lambda report: (report.stage, report.bucket)):
-            if report.results is not None:
-                self._take_results(entry, report.results, withheld)
+        reports = sorted(reports, key=lambda report: (report.stage, report.bucket))
+        written = [report.results for report in reports if report.results is not None]
+        for results in in_time(self._deployment.results(entry.number), written):
+            self._take_results(entry, results, withheld)
+        for report in reports:
             for notice in report.state.notices:
                 _logger.warning("an operator reports: %s", notice, extra={"entry": entry.number})
                 self._letter({"reason": notice})
@@ -248,7 +265,7 @@ class Sink:
                 self._append_within_limits(stream, over, silent)
             else:
                 if isinstance(self._out, QueryFiles):
-                    self._out.append_ranges(stream, list(counts), results.ranges)
+                    self._out.append_ranges(stream, list(counts), results.ranges.by_query)
                 else:
                     self._out.append(stream)
                 if self._log is not None:

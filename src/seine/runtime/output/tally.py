@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 from msgspec import Struct
 
-from seine.runtime.folder.durable import write_whole
+from seine.disk_sync import write_whole
 from seine.runtime.folder.settings import damaged
 from seine.typed_json import read_json, write_json
 

@@ -10,17 +10,27 @@ from msgspec import Struct
 from seine.algebra.arrays import AnyArray
 from seine.operators.limited.memory_account import MemoryAccount
 from seine.operators.state.work_budget import NodeWork
+from seine.rows.delta import NEVER
+from seine.typed_json import msgpack_decoder
+
+ANY_TIME = NEVER  # of records that may stand anywhere
 
 
 class QueryRanges(Struct, frozen=True, array_like=True):
-    """Consecutive pieces of a file, of records of one query each: its place among those counted, bytes."""
+    """Consecutive pieces of a file, of records of one query each: its place among those counted, bytes.
+
+    Of queries whose records are told in the order of time, each piece has a time; others have `ANY_TIME`.
+    There are no times if no query has.
+    """
 
     packed_queries: bytes
     packed_sizes: bytes
+    packed_times: bytes = b""
 
     @staticmethod
-    def of(queries: npt.ArrayLike, sizes: npt.ArrayLike) -> QueryRanges:
-        return QueryRanges(np.asarray(queries, np.int32).tobytes(), np.asarray(sizes, np.int64).tobytes())
+    def of(queries: npt.ArrayLike, sizes: npt.ArrayLike, times: npt.ArrayLike = ()) -> QueryRanges:
+        packed = (np.asarray(sizes, np.int64).tobytes(), np.asarray(times, np.int64).tobytes())
+        return QueryRanges(np.asarray(queries, np.int32).tobytes(), *packed)
 
     @property
     def queries(self) -> AnyArray:
@@ -29,6 +39,22 @@ class QueryRanges(Struct, frozen=True, array_like=True):
     @property
     def sizes(self) -> AnyArray:
         return np.frombuffer(self.packed_sizes, np.int64)
+
+    @property
+    def by_query(self) -> QueryRanges:
+        """Pieces that touch and are of one query, taken as one.
+
+        >>> merged = QueryRanges.of([4, 4, 2], [10, 20, 5], [1, 2, 1]).by_query
+        >>> merged.queries.tolist(), merged.sizes.tolist()
+        ([4, 2], [30, 5])
+        """
+        queries, ends = self.queries, np.cumsum(self.sizes)
+        last = np.append(queries[1:] != queries[:-1], True)[: len(queries)]
+        return QueryRanges.of(queries[last], np.diff(ends[last], prepend=0))
+
+    @property
+    def times(self) -> AnyArray:
+        return np.frombuffer(self.packed_times, np.int64)
 
 
 class WrittenResults(Struct, frozen=True):
@@ -44,6 +70,11 @@ class WrittenResults(Struct, frozen=True):
     importance: dict[str, float]
     cut: tuple[str, ...]
     ranges: QueryRanges
+
+    @property
+    def length(self) -> int:
+        """Of the file, in bytes."""
+        return int(self.ranges.sizes.sum())
 
 
 class StageReport(Struct, frozen=True):
@@ -69,7 +100,8 @@ class SourceReport(Struct, frozen=True):
     """What a task let in of a stream that Spark reads: what admission goes on with, and the dead letters.
 
     `seen` has the largest timestamp of each clock value; `punctuations`, as Arrow, are those that it let in;
-    `letters` is the file of `dead` dead letters below the results of the entry, the last with this `reason`.
+    `letters` is the file of `dead` dead letters below the results of the entry, the last with this `reason`;
+    it has `letter_bytes`.
     """
 
     stream: str
@@ -81,6 +113,7 @@ class SourceReport(Struct, frozen=True):
     late: int = 0
     reason: str = ""
     letters: str = ""
+    letter_bytes: int = 0
 
 
 class TaskReport(Struct, frozen=True):
@@ -98,6 +131,14 @@ class TaskReport(Struct, frozen=True):
     seconds: float = 0.0
     emitted: dict[int, int] = {}
 
+    @property
+    def files(self) -> dict[str, int]:
+        """The files that the task wrote below the results of its entry, and how long they are."""
+        lengths = {} if self.results is None else {self.results.file: self.results.length}
+        if self.source is not None and self.source.letters:
+            lengths[self.source.letters] = self.source.letter_bytes
+        return lengths
+
     def packed(self) -> bytes:
         """As MessagePack; `unpacked` is the inverse."""
         return msgspec.msgpack.encode(self)
@@ -107,4 +148,4 @@ class TaskReport(Struct, frozen=True):
         return _DECODER.decode(blob)
 
 
-_DECODER = msgspec.msgpack.Decoder(TaskReport)
+_DECODER = msgpack_decoder(TaskReport)

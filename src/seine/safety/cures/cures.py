@@ -19,9 +19,9 @@ from dataclasses import replace
 from functools import reduce
 from itertools import combinations, islice
 
-from seine.algebra.definitions import StreamDef
-from seine.algebra.plan import Plan, Scan, walk
-from seine.optimizer.traverse import rebuild
+from seine.algebra.definitions import StreamDef, with_since
+from seine.algebra.plan import Plan, Project, Scan, walk
+from seine.optimizer.traverse import identity, rebuild
 from seine.safety.cures.hitting_set import HittingSets, TooManyError
 from seine.safety.cures.remedies import Chosen, JoinCheck, PlanCheck, SchemeAddition
 from seine.safety.states.check_plan import judge
@@ -54,6 +54,13 @@ def cures(plan: Plan) -> list[Cure]:
     return sorted([*smallest, *([mixed] if mixed is not None else [])], key=len)
 
 
+def reusing_cures(plan: Plan, lasting: Sequence[Cure]) -> list[Cure]:
+    """Those cures that make lapsing schemes last, with values that begin anew instead where that heals."""
+    reusing = [tuple(addition.reusing() for addition in cure) for cure in lasting]
+    fresh = [cure for cure, before in zip(reusing, lasting, strict=True) if cure != before]
+    return [cure for cure in fresh if heals(plan, cure)]
+
+
 def heals(plan: Plan, additions: Iterable[SchemeAddition]) -> bool:
     """Whether a plan is safe with these additions."""
     return all(judge(cured(plan, additions)).values())
@@ -67,7 +74,10 @@ def cured(plan: Plan, additions: Iterable[SchemeAddition]) -> Plan:
         if not isinstance(part, Scan):
             return part
         changed = reduce(lambda stream, addition: addition.applied(stream), chosen, part.stream)
-        return replace(part, stream=changed)
+        if not any(addition.reuses and addition.stream.name == changed.name for addition in chosen):
+            return replace(part, stream=changed)
+        names = tuple(field.name for field in part.schema)
+        return Project(replace(part, stream=with_since(changed)), tuple(identity(part)), names)
 
     return rebuild(plan, change)
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from seine.algebra.definitions import Scheme, StreamDef
 from seine.algebra.plan import Scan
+from seine.algebra.plan_text import interval_text
 from seine.safety.graph.punctuation_graph import PUNCTUATION, Graph
 
 Chosen = frozenset[int]  # additions, by number
@@ -19,25 +20,49 @@ Chosen = frozenset[int]  # additions, by number
 
 @dataclass(frozen=True)
 class SchemeAddition:
-    """To the declaration of a stream: a scheme on `columns`, or a window if there are none."""
+    """To the declaration of a stream: a scheme on `columns`, or a window if there are none.
+
+    If it `reuses` one, the scheme with a lifespan there is becomes one whose values begin anew after it.
+    """
 
     stream: StreamDef
     columns: tuple[int, ...] = ()
+    reuses: Scheme | None = None
+
+    def reusing(self) -> SchemeAddition:
+        """Instead of a lapsing scheme that lasts, one with REUSED AFTER; the same where that cannot be."""
+        lapsing = [scheme for scheme in self._lapsing if scheme.timeout is None]
+        fits = not self.stream.retractable and not any(scheme.reused for scheme in self.stream.schemes)
+        return replace(self, reuses=lapsing[0]) if lapsing and fits else self
+
+    @property
+    def _lapsing(self) -> list[Scheme]:
+        schemes = self.stream.schemes if self.columns else ()
+        return [one for one in schemes if one.columns == self.columns and one.lifespan is not None]
 
     def applied(self, stream: StreamDef) -> StreamDef:
         if stream.name != self.stream.name:
             return stream
         if not self.columns:
             return replace(stream, window=1)
+        if self.reuses is not None:
+            schemes = (replace(one, reused=True) if one == self.reuses else one for one in stream.schemes)
+            return replace(stream, schemes=tuple(schemes))
         return replace(stream, schemes=(*stream.schemes, Scheme(self.columns)))
 
     def __str__(self) -> str:
         if not self.columns:
             return f"a WINDOW on {self.stream.name}"
         names = ", ".join(self.stream.fields[column].name for column in self.columns)
+        if self.reuses is not None:
+            return f"{self.stream.name} PUNCTUATED ON ({names}) REUSED AFTER {self._lifespan(self.reuses)}"
         lapsing = [scheme for scheme in self.stream.schemes if scheme.columns == self.columns]
         clause = "REUSED AFTER" if any(scheme.reused for scheme in lapsing) else "LIFESPAN"
         return f"{self.stream.name} PUNCTUATED ON ({names}){f' without {clause}' if lapsing else ''}"
+
+    def _lifespan(self, scheme: Scheme) -> str:
+        assert scheme.lifespan is not None
+        return interval_text(scheme.lifespan) if self.stream.domain == "timestamp" else str(scheme.lifespan)
 
 
 class PlanCheck:

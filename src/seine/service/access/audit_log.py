@@ -13,16 +13,22 @@ from __future__ import annotations
 
 import fcntl
 import json
+import logging
 import os
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from threading import Lock
 from typing import Any
 
+from seine.disk_sync import folder_of, sync_to_disk
 from seine.service.access.principal import Principal
 
 _MOST_BYTES = 64 << 20  # of a file, before another one is begun
 _MOST_OLD_FILES = 9
 _PRIVATE = 0o600
+
+
+_logger = logging.getLogger(__name__)
 
 
 class AuditLog:
@@ -36,6 +42,7 @@ class AuditLog:
     ) -> None:
         self.path = path
         self._most_bytes, self._now = most_bytes, now
+        self._writing, self._owed = Lock(), list[str]()
 
     def note(self, who: Principal, action: str, outcome: str, **facts: Any) -> None:
         """Append a line; when this returns it is on disk."""
@@ -55,15 +62,31 @@ class AuditLog:
         return json.dumps(line, ensure_ascii=True)
 
     def append(self, line: str) -> None:
-        """Append a line that `line` has made; when this returns it is on disk."""
-        text = line.encode() + b"\n"
-        folder = os.open(os.path.dirname(self.path), os.O_RDONLY)
+        """Append a line that `line` has made, behind those that are owed; when this returns it is on disk."""
+        with self._writing:
+            text = b"".join(one.encode() + b"\n" for one in (*self._owed, line))
+            folder = os.open(os.path.dirname(self.path), os.O_RDONLY)
+            try:
+                fcntl.flock(folder, fcntl.LOCK_EX)  # nobody else appends, or begins another file, meanwhile
+                self._rotate(len(text))
+                self._append(text)
+            finally:
+                os.close(folder)
+            self._owed.clear()
+
+    def append_or_owe(self, line: str) -> None:
+        """Append the line of a change that is true, which the catalog has; without room it is owed."""
         try:
-            fcntl.flock(folder, fcntl.LOCK_EX)  # nobody else appends, or begins another file, meanwhile
-            self._rotate(len(text))
-            self._append(text)
-        finally:
-            os.close(folder)
+            self.append(line)
+        except OSError as error:
+            _logger.warning("audit log not written", extra={"reason": error.strerror})
+            with self._writing:
+                self._owed.append(line)
+
+    def owed(self) -> list[str]:
+        """The lines that are not in the log yet, which the next one brings with it."""
+        with self._writing:
+            return [*self._owed]
 
     def append_missing(self, lines: Sequence[str]) -> None:
         """Append the lines that are not among those of the last two files."""
@@ -77,10 +100,18 @@ class AuditLog:
             self.append(line)
 
     def _append(self, text: bytes) -> None:
-        with open(self.path, "ab", opener=lambda path, flags: os.open(path, flags, _PRIVATE)) as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
+        is_new = not os.path.exists(self.path)
+        with open(self.path, "ab", buffering=0, opener=_open_private) as file:
+            before = file.tell()
+            try:
+                while text:
+                    text = text[file.write(text) :]
+                os.fsync(file.fileno())
+            except OSError:
+                os.ftruncate(file.fileno(), before)  # half a line would spoil the next one
+                raise
+        if is_new:
+            sync_to_disk(folder_of(self.path))
 
     def _rotate(self, more: int) -> None:
         """Begin another file if this one would get too long; the oldest one goes."""
@@ -90,3 +121,7 @@ class AuditLog:
             older = self.path if number == 1 else f"{self.path}.{number - 1}"
             if os.path.exists(older):
                 os.replace(older, f"{self.path}.{number}")
+
+
+def _open_private(path: str, flags: int) -> int:
+    return os.open(path, flags, _PRIVATE)

@@ -63,13 +63,17 @@ class AuditedChanges:
         def line(**done: Any) -> str:
             return self._log.line(who, action, "done", **facts, **done)
 
-        return AuditNote(line, self._log.append)
+        return AuditNote(line, self._log.append_or_owe, self._log.owed)
 
     def _noted(self, who: Principal, action: str, change: Callable[[], Outcome], **facts: Any) -> Outcome:
         """The outcome of a change; one that is refused is noted here, with the reason."""
         try:
             return change()
         except SeineError as error:
-            place = None if error.where is None else str(error.where)
-            self._log.note(who, action, "refused", reason=error.message, where=place, **facts)
+            self.note_refusal(who, action, error, **facts)
             raise
+
+    def note_refusal(self, who: Principal, action: str, error: SeineError, **facts: Any) -> None:
+        """Note what somebody asked for and was refused."""
+        place = None if error.where is None else str(error.where)
+        self._log.note(who, action, "refused", reason=error.message, where=place, **facts)

@@ -18,8 +18,8 @@ from datetime import UTC, datetime
 
 from msgspec import Struct
 
+from seine.disk_sync import make_folder, write_whole
 from seine.errors import SeineError
-from seine.runtime.folder.durable import write_whole
 from seine.service.access.principal import RESERVED, ROLES, Principal, Role
 from seine.typed_json import read_json, write_json
 
@@ -113,7 +113,7 @@ class TokenFile:
         """Keep other processes from changing the file meanwhile."""
         folder = os.path.dirname(self.path)
         try:
-            os.makedirs(folder, exist_ok=True)
+            make_folder(folder)
             handle = os.open(folder, os.O_RDONLY)
         except OSError as error:
             raise SeineError(f"cannot keep tokens in '{folder}': {error.strerror}") from error

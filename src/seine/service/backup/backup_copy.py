@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from msgspec import Struct
 
 from seine import __version__
+from seine.disk_sync import make_folder, sync_tree, write_whole
 from seine.errors import SeineError
-from seine.runtime.folder.durable import write_whole
 from seine.runtime.folder.format_steps import format_of, refuse_unread
 from seine.runtime.folder.settings import read_record
 from seine.service.backup.relocation import relocate
@@ -61,10 +61,11 @@ def write_backup(source: str, named: str, target: str) -> Manifest:
 
 
 def _write_files(source: str, named: str, target: str) -> Manifest:
-    os.makedirs(os.path.join(target, _FILES), mode=0o700, exist_ok=True)
+    make_folder(os.path.join(target, _FILES), mode=0o700)
     files = {path: _copied(os.path.join(source, path), _kept(target, path)) for path in _paths(source)}
     made = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     mark = format_of(os.path.join(source, "pipeline"))
+    sync_tree(target)  # the manifest says that all are there: their names, too
     manifest = Manifest(__version__, mark, named, made, files)
     write_whole(os.path.join(target, MANIFEST), write_json(manifest, indent=1))
     return manifest
@@ -87,10 +88,11 @@ def restore_backup(backup: str, folder: str) -> Manifest:
     manifest = read_backup(backup)
     refuse_filled(folder, "service")
     with _all_or_nothing(folder):
-        os.makedirs(folder, mode=0o700, exist_ok=True)
+        make_folder(folder, mode=0o700)
         for path, kept in manifest.files.items():
             _check(path, _copied(_kept(backup, path), _inside(folder, path)), kept)
         relocate(folder, manifest.folder, os.path.abspath(folder))
+        sync_tree(folder)
     return manifest
 
 

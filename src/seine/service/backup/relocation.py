@@ -15,7 +15,7 @@ from contextlib import closing
 
 from msgspec.structs import replace
 
-from seine.runtime.folder.durable import write_whole
+from seine.disk_sync import write_whole
 from seine.runtime.folder.settings import Settings, new_cache, read_record, settings_path
 from seine.typed_json import write_json
 

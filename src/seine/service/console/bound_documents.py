@@ -62,7 +62,7 @@ def bound_documents(
         raise SeineError("this query binds no nodes of documents", hint="XSCL queries do")
     blocks = plan.blocks
     fitting = [
-        [*_fitting(block, *_instants(plan, times, place), bindings, recent)]
+        [*islice(_fitting(block, *_instants(plan, times, place), bindings, recent), _MOST_COMBINATIONS)]
         for place, block in enumerate(blocks)
     ]
     equalities = [pair for part in walk(plan) if isinstance(part, DocumentJoin) for pair in part.equalities]

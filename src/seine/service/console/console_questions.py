@@ -22,12 +22,11 @@ from seine.service.console.console_answers import (
     QueryPage,
     SchemaAnswer,
     StoryAnswer,
-    TrialAnswer,
 )
 from seine.service.console.network_picture import DrawnNetwork, NetworkPictures, network_answer, node_answer
 from seine.service.console.query_limits import limits_of
 from seine.service.console.query_page import QueryChoice, query_page
-from seine.service.console.query_trial import QueryTrials
+from seine.service.console.query_trial import QueryTrials, TriedScript
 from seine.service.console.schema_answer import schema_answer
 from seine.service.console.script_check import check_script
 from seine.service.console.story_answer import story_answer
@@ -40,7 +39,11 @@ class ConsoleQuestions:
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        self._pictures, self._trials = NetworkPictures(), QueryTrials()
+        self._pictures, self._trials = NetworkPictures(), QueryTrials(service.deployment.folder)
+
+    def close(self) -> None:
+        """Nobody asks any more."""
+        self._trials.close()
 
     def query_page(self, choice: QueryChoice, offset: int, most: int) -> QueryPage:
         """Some of the queries, in an order."""
@@ -70,6 +73,7 @@ class ConsoleQuestions:
     def check(self, who: Principal, text: str, folder: str, replace: bool) -> CheckAnswer:
         """What a registration of a script for somebody would say; nothing is registered."""
         service, registrar = self._service, self._service.registrar
+        self._trials.expect()  # who asks this is writing a script
         known = service.published.view.declared
         return check_script(
             lambda: self._parsed(text, folder, replace, known),
@@ -79,7 +83,7 @@ class ConsoleQuestions:
             lambda script: registrar.refuse_script(script, who),
         )
 
-    def try_out(self, who: Principal, text: str, folder: str, replace: bool) -> TrialAnswer:
+    def try_out(self, who: Principal, text: str, folder: str, replace: bool) -> TriedScript:
         """What the queries of a script say of the last rows of their streams; nothing is registered."""
         service, known = self._service, self._service.published.view.declared
         script = self._parsed(text, folder, replace, known)
@@ -127,5 +131,4 @@ class ConsoleQuestions:
     def batches(self) -> BatchesAnswer:
         """The last micro-batches, and what waits."""
         service = self._service
-        waiting = service.status()["written"] - service.published.figures.entry
-        return batches_answer(service.recent.batches, waiting, service.stream_states())
+        return batches_answer(service.recent.batches, service.waiting_entries, service.stream_states())

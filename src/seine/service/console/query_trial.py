@@ -1,58 +1,138 @@
-"""Queries tried on the last rows of their streams, in this process, before they are registered.
+"""Queries tried on the last rows of their streams before they are registered, each trial in its own process.
 
 Law: the records are those that `seine.testing` tells of these rows, as if they were all there ever was.
-Nothing is registered, no sink gets anything, and no source is read but files of relations and topics.
+Nothing is registered, no sink gets anything, and no source is read but files of relations and topics. A trial
+that takes too much memory or time ends, and nothing else does.
 """
 
 from __future__ import annotations
 
-import json
+import logging
 import os
 import tempfile
-import threading
 from collections.abc import Callable
-from dataclasses import replace
-from itertools import islice
+from dataclasses import dataclass, replace
+from threading import BoundedSemaphore
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from msgspec import Raw, json
 
 from seine.algebra.definitions import RelationDef, Source, StreamDef
 from seine.algebra.plan import tables_of
-from seine.errors import SeineError
+from seine.errors import Position, RunError, SeineError
 from seine.frontends.script.script import Declarations, Script
 from seine.operators.state.work_budget import WorkBudget
 from seine.rows.delta import data_names
-from seine.run import Options
-from seine.run_local import carried_here
 from seine.scratch_folder import scratch_folder
 from seine.service.answers import MOST_QUERIES
-from seine.service.console.console_answers import TrialAnswer
+from seine.service.console.trial_process import TrialProcesses
+from seine.service.console.trial_worker import (
+    ANSWER,
+    RECORDS,
+    REQUEST,
+    TrialLimits,
+    TrialOutcome,
+    TrialRequest,
+)
+from seine.service.refusal_form import RefusalReason
+from seine.typed_json import read_json, write_json
 
+_MOST_TRIALS = 4  # at a time
 _MOST_RECORDS = 200
-_BUDGET = WorkBudget(candidates=5_000_000, bytes=64 << 20)
+_MOST_RECORD_BYTES = 8 << 20  # of the records that are told
+_LIMITS = TrialLimits(WorkBudget(candidates=5_000_000, bytes=64 << 20))
 
 Recent = Callable[[StreamDef], list[pa.RecordBatch]]
 
+_logger = logging.getLogger(__name__)
+
+
+class BusyError(SeineError):
+    """As many scripts are being tried as may be."""
+
+
+@dataclass(frozen=True)
+class TriedScript:
+    """Of each stream how many rows there were; how many records, the first of them as they are written."""
+
+    rows: dict[str, int]
+    total: int
+    records: list[Raw]
+    failed: dict[str, str]
+
+    def to_json(self) -> bytes:
+        """As `TrialAnswer`: numbers keep all their digits."""
+        return json.encode(self)
+
 
 class QueryTrials:
-    """Tries scripts, one at a time: they run on the machine that the service needs."""
+    """Tries scripts, a few at a time: they run on the machine that the service needs.
 
-    def __init__(self) -> None:
-        self._turn = threading.Lock()
+    `functions` is the folder of the pipeline, which keeps the functions of users.
+    """
 
-    def answer(self, script: Script, known: Declarations, recent: Recent) -> TrialAnswer:
+    def __init__(self, functions: str) -> None:
+        self._places = BoundedSemaphore(_MOST_TRIALS)
+        self._processes = TrialProcesses(functions)
+
+    def expect(self) -> None:
+        """Somebody may want to try something soon: a process that is ready then answers at once."""
+        self._processes.prepare()
+
+    def close(self) -> None:
+        self._processes.close()
+
+    def answer(self, script: Script, known: Declarations, recent: Recent) -> TriedScript:
         """What the queries of a script say of the recent rows of the streams that are known."""
-        if not self._turn.acquire(blocking=False):
-            raise SeineError("another script is being tried", hint="try again when it is done")
+        if not self._places.acquire(blocking=False):
+            hint = "try again when one of them is done"
+            raise BusyError(f"{_MOST_TRIALS} scripts are being tried already", hint=hint)
         try:
-            with tempfile.TemporaryDirectory(dir=scratch_folder()) as work:
-                return _tried(script, known, recent, work)
+            with tempfile.TemporaryDirectory(dir=scratch_folder(), ignore_cleanup_errors=True) as work:
+                apart, rows = _own_script(script, known, recent, work)
+                return self._tried(apart, rows, work)
         finally:
-            self._turn.release()
+            self._places.release()
+
+    def _tried(self, script: Script, rows: dict[str, int], work: str) -> TriedScript:
+        with open(os.path.join(work, REQUEST), "wb") as file:
+            file.write(write_json(TrialRequest.of(script, _LIMITS)))
+        self._processes.run(work, _LIMITS)
+        with open(os.path.join(work, ANSWER), "rb") as file:
+            outcome = read_json(file.read(), TrialOutcome)
+        if outcome.fault is not None:
+            _logger.error("trial failed", extra={"reason": outcome.fault})
+            raise RunError("the trial failed: internal error", hint="the service's log says more")
+        if outcome.refusal is not None:
+            raise _refusal(outcome.refusal)
+        return TriedScript(rows, outcome.total, _first_records(os.path.join(work, RECORDS)), outcome.failed)
 
 
-def _tried(script: Script, known: Declarations, recent: Recent, work: str) -> TrialAnswer:
+def _refusal(reason: RefusalReason) -> SeineError:
+    place = reason.get("where")
+    where = None if place is None else Position(place["file"], place["line"], place["column"])
+    return SeineError(reason["message"], hint=reason.get("hint"), where=where)
+
+
+def _first_records(path: str) -> list[Raw]:
+    """The first records of a file, as they are written, that are not too long together."""
+    records: list[Raw] = []
+    with open(path, "rb") as file:
+        left = _MOST_RECORD_BYTES
+        while len(records) < _MOST_RECORDS:
+            line = file.readline(left)
+            if not line.endswith(b"\n"):
+                return records
+            left -= len(line)
+            records.append(Raw(line.rstrip(b"\n")))
+    return records
+
+
+def _own_script(
+    script: Script, known: Declarations, recent: Recent, work: str
+) -> tuple[Script, dict[str, int]]:
+    """The queries of a script over streams that read their recent rows from files, and how many these are."""
     queries = {key: script.declarations.queries[key] for key in script.positions}
     if not queries:
         raise SeineError("the script creates no query", hint="add CREATE QUERY name AS SELECT ...")
@@ -69,21 +149,7 @@ def _tried(script: Script, known: Declarations, recent: Recent, work: str) -> Tr
         stream, pieces = _recent_rows(name, script.declarations, known, recent)
         rows[stream.name] = sum(piece.num_rows for piece in pieces)
         declared.streams[name] = _reading(stream, pieces, work)
-    return _run(Script(declared, script.positions), rows, work)
-
-
-def _run(script: Script, rows: dict[str, int], work: str) -> TrialAnswer:
-    out = os.path.join(work, "out.jsonl")
-    folder = os.path.join(work, "state")
-    options = Options(
-        out=out, dead_letter=os.path.join(work, "dead.jsonl"), checkpoint=folder, budget=_BUDGET
-    )
-    with carried_here(script, options) as run:
-        total, failures = run.sink.totals.output_rows, dict(run.failures.queries)
-    with open(out, encoding="utf-8") as file:
-        records = [json.loads(line) for line in islice(file, _MOST_RECORDS)]
-    failed = {query: failure.reason for query, failure in failures.items()}
-    return {"rows": rows, "total": total, "records": records, "failed": failed}
+    return Script(declared, script.positions), rows
 
 
 def _recent_rows(

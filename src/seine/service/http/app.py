@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from functools import cache
 from http import HTTPStatus
@@ -48,6 +49,9 @@ from seine.service.http.wakeup import Wakeup
 from seine.service.outcome import Outcome
 from seine.service.service import Service
 from seine.service.tail import read_records
+from seine.shortages import FULL_DISK, is_full_disk
+
+_logger = logging.getLogger(__name__)
 
 DESCRIPTION = "/v1/openapi.json"
 _MOST_LETTERS = 1000
@@ -66,6 +70,7 @@ _REFUSALS: dict[int | str, dict[str, Any]] = {
         (413, "the body is too large"),
         (429, "too many readers wait for records"),
         (415, "the body is not application/json"),
+        (507, "the disk is full: nothing was changed"),
         ("default", "refused before it was looked at, or the service failed"),
     )
 }
@@ -230,14 +235,18 @@ async def _results(
     registered = service.published.view.find(name)
     since, query = registered.position.results, registered.query.name
     start = start_position(index, query, since, begin)
-    records = await calls.reads.run(lambda: read_records(index, query, start))
+    records = await calls.tails.run(
+        (query, start, index.end_of(query)), lambda: read_records(index, query, start)
+    )
     if wait and not records.lines and index.end_of(query) <= records.next:
         publisher, end = service.publisher, records.next
         with calls.wakeup.take_seat():
             await calls.wakeup.wait_for(
                 lambda: publisher.ended or index.end_of(query) > end, wait, lambda: has_gone(request)
             )
-        records = await calls.reads.run(lambda: read_records(index, query, end))
+        records = await calls.tails.run(
+            (query, end, index.end_of(query)), lambda: read_records(index, query, end)
+        )
     headers = {_NEXT: str(records.next)}
     if begin == "start" and since < start:
         headers[KEPT_FROM] = str(start)
@@ -307,12 +316,23 @@ def make_app(service: Service, wakeup: Wakeup, most_body: int) -> FastAPI:
 
 
 async def _refused(request: Request, error: Exception) -> Response:
+    if is_full_disk(error):
+        return _full(request, error)
     return refusal_answer(error if isinstance(error, Refusal) else refusal_of(cast(SeineError, error)))
 
 
 async def _failed(request: Request, error: Exception) -> Response:
+    if is_full_disk(error):
+        return _full(request, error)
     reason = getattr(error, "strerror", None) or error
     return refusal_answer(refusal_of(RunError(f"the service failed: {reason}")))
+
+
+def _full(request: Request, error: Exception) -> Response:
+    """There was no room for what the request would have written; what it asked for is not done."""
+    _logger.warning("%s: %s", FULL_DISK, error, extra={"path": request.scope["path"]})
+    hint = "nothing was changed: make room where the service's folder is, and ask again"
+    return refusal_answer(Refusal(HTTPStatus.INSUFFICIENT_STORAGE, SeineError(FULL_DISK, hint=hint)))
 
 
 async def _invalid(request: Request, error: Exception) -> Response:
@@ -342,5 +362,7 @@ def _methods(request: Request) -> list[str]:
 
 async def _broken(request: Request, error: Exception) -> Response:
     """A fault of ours; whoever called the application logs it."""
+    if is_full_disk(error):
+        return _full(request, error)
     reason = SeineError(f"internal error: {type(error).__name__}", hint="the service's log says more")
     return refusal_answer(Refusal(HTTPStatus.INTERNAL_SERVER_ERROR, reason))

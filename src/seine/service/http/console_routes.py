@@ -23,14 +23,16 @@ from seine.service.console.console_answers import (
 )
 from seine.service.console.console_files import CONSOLE_PATHS, console_file
 from seine.service.console.query_page import QueryChoice, QueryOrder, QueryState
+from seine.service.console.query_trial import BusyError
 from seine.service.http.guarded_route import GuardedRoute
-from seine.service.http.refusals import ErrorAnswer, JsonAnswer
+from seine.service.http.refusals import ErrorAnswer, JsonAnswer, Refusal
 from seine.service.http.script_request import ScriptRequest
 from seine.service.http.service_calls import Asker, Calls
 
 _MOST_LINES = 1000  # queries of a page
 _MOST_QUERIES = 10**9
 _MOST_PLACE = 10**18 - 1
+_RETRY_SECONDS = "5"  # when as many scripts are being tried as may be
 _MOST_BINDINGS_TEXT = 16_000
 
 PAGE = APIRouter(route_class=GuardedRoute, redirect_slashes=False, include_in_schema=False)
@@ -127,11 +129,15 @@ async def _check(calls: Calls, who: Asker, body: ScriptRequest) -> Response:
     operation_id="try_out",
     summary="What the queries of a script say of the last rows of their streams; nothing is registered",
     response_model=TrialAnswer,
+    responses={429: {"model": ErrorAnswer, "description": "as many scripts are being tried as may be"}},
 )
 async def _try_out(calls: Calls, who: Asker, body: ScriptRequest) -> Response:
     console = calls.console
-    tried = await calls.reads.run(lambda: console.try_out(who, body.script, body.folder, body.replace))
-    return JsonAnswer(tried)
+    try:
+        tried = await calls.reads.run(lambda: console.try_out(who, body.script, body.folder, body.replace))
+    except BusyError as error:
+        raise Refusal(HTTPStatus.TOO_MANY_REQUESTS, error, **{"Retry-After": _RETRY_SECONDS}) from None
+    return Response(tried.to_json(), media_type="application/json")
 
 
 @CONSOLE.get(

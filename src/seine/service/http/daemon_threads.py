@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from contextlib import suppress
-from typing import TypeVar
+from typing import Any, TypeVar
 
 Result = TypeVar("Result")
 
@@ -37,6 +37,32 @@ class DaemonThreads:
 
             threading.Thread(target=work, name="seine-http-call", daemon=True).start()
             return await future
+
+
+class SharedReads:
+    """Reads of which those that are alike are one, for all who ask while it runs: many follow one query.
+
+    Few run at a time: each thread that is ready to run takes a share of the interpreter from the one that
+    delivers micro-batches.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._threads = DaemonThreads(most)
+        self._running: dict[Hashable, asyncio.Task[Any]] = {}
+
+    async def run(self, key: Hashable, read: Callable[[], Result]) -> Result:
+        """The result of `read`; equal keys stand for reads that would give the same."""
+        task = self._running.get(key)
+        if task is None:
+            task = self._running[key] = asyncio.ensure_future(self._threads.run(read))
+            task.add_done_callback(lambda done: self._forget(key, done))
+        result: Result = await asyncio.shield(task)  # one who leaves does not take it from the others
+        return result
+
+    def _forget(self, key: Hashable, done: asyncio.Task[Any]) -> None:
+        del self._running[key]
+        if not done.cancelled():
+            done.exception()  # it has been told to whoever still waited
 
 
 def _settle(

@@ -88,7 +88,9 @@ class _EventStream:
             yield _RETRY
             while self._goes_on():
                 try:
-                    pieces, self._next = await self._calls.reads.run(self._read)
+                    end = self._calls.service.sink.index.end_of(self._query)
+                    key = "events", self._query, self._next, end
+                    pieces, self._next = await self._calls.tails.run(key, self._read)
                 except SeineError:  # it was pruned meanwhile, which is told when the client comes again
                     return
                 for place, lines in pieces:

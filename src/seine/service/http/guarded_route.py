@@ -9,14 +9,15 @@ from collections.abc import Callable, Coroutine
 from email.message import Message
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, unquote
 
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
 
 from seine.errors import SeineError
 from seine.service.http.refusals import Refusal, possible
-from seine.service.http.route_roles import refuse_role
+from seine.service.http.route_roles import asker, role_refusal
+from seine.service.http.service_calls import ServiceCalls
 
 LINES = ("application/x-ndjson", "application/jsonl", "application/json")
 _MOST_LENGTH_DIGITS = 18  # of a Content-Length
@@ -33,7 +34,9 @@ class GuardedRoute(APIRoute):
         takes_body = self.body_field is not None
 
         async def guarded(request: Request) -> Response:
-            refuse_role(request, self.path)
+            if (error := role_refusal(request, self.path)) is not None:
+                await self._note_refusal(request, error)
+                raise Refusal(HTTPStatus.FORBIDDEN, error)
             _refuse_unknown_parameters(request, parameters)
             if takes_body or self.lines:
                 _refuse_wrong_body(request, LINES if self.lines else ("application/json",))
@@ -42,6 +45,15 @@ class GuardedRoute(APIRoute):
             return await handle(request)
 
         return guarded
+
+    async def _note_refusal(self, request: Request, error: SeineError) -> None:
+        """Let the audit log have what somebody was refused for their role, and of which query or stream."""
+        calls: ServiceCalls = request.app.state.calls
+        who, action = asker(request), self.operation_id or self.path
+        facts: dict[str, str] = {}
+        if (name := request.path_params.get("name")) is not None:
+            facts["stream" if "/streams/" in self.path else "query"] = unquote(name)
+        await calls.changes.run(lambda: calls.service.changes.note_refusal(who, action, error, **facts))
 
 
 def _refuse_unknown_parameters(request: Request, parameters: list[str]) -> None:

@@ -31,6 +31,7 @@ _REFUSALS: dict[int | str, dict[str, Any]] = {
         (413, "the body is too large"),
         (415, "the body is not application/x-ndjson"),
         (429, "intake is behind: try again after the seconds of Retry-After"),
+        (507, "the disk is full: nothing was taken"),
         ("default", "refused before it was looked at, or the service failed"),
     )
 }

@@ -60,12 +60,9 @@ def asker(request: Request) -> Principal:
     return who
 
 
-def refuse_role(request: Request, path: str) -> None:
-    """Refuse a request for a route, named by its path, that needs another role."""
+def role_refusal(request: Request, path: str) -> SeineError | None:
+    """Why a request for a route, named by its path, needs another role; None if it does not."""
     needed = ROUTE_ROLES.get((request.method, path), "admin")
-    if needed is None:
-        return
-    who = asker(request)
-    if not who.may(needed):
-        error = SeineError(f"{who.name} has the role {who.role}", hint=f"this needs the role {needed}")
-        raise Refusal(HTTPStatus.FORBIDDEN, error)
+    if needed is None or (who := asker(request)).may(needed):
+        return None
+    return SeineError(f"{who.name} has the role {who.role}", hint=f"this needs the role {needed}")

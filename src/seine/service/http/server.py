@@ -15,6 +15,7 @@ from seine.service.http.access import MOST_HEAD_LINE, AccessGuard
 from seine.service.http.app import make_app
 from seine.service.http.connection import guarded_connections
 from seine.service.http.listening import Listening, refuse_open_door
+from seine.service.http.service_calls import ServiceCalls
 from seine.service.http.wakeup import Wakeup
 from seine.service.service import Service
 
@@ -35,7 +36,8 @@ class Server:
         self._wakeup = Wakeup()
         self._loop = asyncio.new_event_loop()
         app = make_app(service, self._wakeup, listening.most_body)
-        guard = AccessGuard(app, listening, app.state.calls.requests)
+        self._calls: ServiceCalls = app.state.calls
+        guard = AccessGuard(app, listening, self._calls.requests)
         self._server = uvicorn.Server(_configuration(guard, listening))
         self._address, self._port = self._socket.getsockname()[:2]
         self._thread = threading.Thread(target=self._run, name="seine-http", daemon=True)
@@ -57,6 +59,7 @@ class Server:
         self._call_soon(self._wakeup.end)
         self._thread.join()
         self._socket.close()
+        self._calls.console.close()
 
     def _run(self) -> None:
         self._loop.run_until_complete(self._serve())

@@ -8,13 +8,14 @@ from fastapi import Depends, Request
 
 from seine.service.access.principal import Principal
 from seine.service.console.console_questions import ConsoleQuestions
-from seine.service.http.daemon_threads import DaemonThreads
+from seine.service.http.daemon_threads import DaemonThreads, SharedReads
 from seine.service.http.request_counts import RequestCounts
 from seine.service.http.route_roles import asker
 from seine.service.http.wakeup import Wakeup
 from seine.service.service import Service
 
 _MOST_READS = 32  # at a time
+_MOST_TAILS = 2  # reads of records at a time: hundreds may wait for the same micro-batch
 _MOST_CHANGES = 16  # at a time: they take turns, but for what they read from databases before
 
 
@@ -27,6 +28,7 @@ class ServiceCalls:
         self.wakeup = wakeup
         self.requests = RequestCounts()
         self.reads = DaemonThreads(_MOST_READS)
+        self.tails = SharedReads(_MOST_TAILS)
         self.changes = DaemonThreads(_MOST_CHANGES)
 
 

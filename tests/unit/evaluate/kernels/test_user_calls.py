@@ -18,6 +18,8 @@ from seine.algebra.types import BIGINT, STRING
 from seine.algebra.user_functions import function
 from seine.errors import SeineError
 from seine.evaluate.evaluate import evaluate
+from seine.user_code.limits import MOST_ROWS
+from seine.user_code.process import functions_in_this_process
 
 CALLS: list[int] = []
 
@@ -34,7 +36,8 @@ def picky(a: pa.Array, b: pa.Array) -> Any:
 def _registered() -> Iterator[None]:
     register_function(picky)
     CALLS.clear()
-    yield
+    with functions_in_this_process():  # where calls can be counted
+        yield
     user_functions.unregister("picky")
 
 
@@ -42,6 +45,18 @@ def test_all_rows_at_once() -> None:
     call = resolve_call("picky", [Column(0, BIGINT), literal(1)])
     assert evaluate(call, [pa.array([1, None, 3])], 3).to_pylist() == [2, None, 4]
     assert CALLS == [3]
+
+
+def test_very_many_rows_are_asked_for_in_batches() -> None:
+    call = resolve_call("picky", [Column(0, BIGINT), literal(1)])
+    rows = pa.array(range(100, 2 * MOST_ROWS + 107))
+    assert evaluate(call, [rows], len(rows)).equals(pc.add(rows, 1))
+    assert CALLS == [MOST_ROWS, MOST_ROWS, 7]
+
+
+def test_no_rows_ask_nothing() -> None:
+    call = resolve_call("picky", [Column(0, BIGINT), literal(1)])
+    assert len(evaluate(call, [pa.array([], pa.int64())], 0)) == 0 and CALLS == []
 
 
 def test_a_row_that_fails_is_null_whatever_is_beside_it() -> None:
@@ -67,6 +82,20 @@ def test_what_does_not_fit_is_null() -> None:
         2,
     ]
     user_functions.unregister("longer")
+
+
+def test_a_function_of_single_values_is_called_where_no_value_is_null() -> None:
+    @function
+    def joined(a: int, b: str | None) -> str | None:
+        return None if a == 3 else f"{a}{b}" if a < 9 else 1.5  # type: ignore[return-value]
+
+    register_function(joined)
+    try:
+        call = resolve_call("joined", [Column(0, BIGINT), Column(1, STRING)])
+        values = [pa.array([1, None, 3, 4, 9]), pa.array(["a", "b", "c", None, "d"])]
+        assert evaluate(call, values, 5).to_pylist() == ["1a", None, None, "4None", None]
+    finally:
+        user_functions.unregister("joined")
 
 
 def test_refused() -> None:
@@ -96,7 +125,7 @@ def test_what_ends_a_program_ends_no_query() -> None:
 def test_a_declaration_without_types_or_parameters_is_refused() -> None:
     for declare in (
         lambda: function(len),
-        lambda: function(arguments=("STRING",)),
+        lambda: function(arguments=("STRING",))(lambda text: text),
         lambda: function(arguments="STRING", result="STRING"),
         lambda: function(arguments=("STRING", "STRING"), result="STRING")(lambda text: text),
     ):
@@ -109,7 +138,7 @@ def test_a_declaration_without_types_or_parameters_is_refused() -> None:
     ("text", "message", "hint"),
     [
         ("raise SystemExit(0)", "SystemExit", None),
-        ("import seine\n@seine.function\ndef f(a): ...", "says the types", "arguments=('STRING',)"),
+        ("import seine\n@seine.function\ndef f(a): ...", "does not say the types", "arguments=('STRING',)"),
         ("import seine\nf = seine.function(arguments=('STRNG',), result='INT')(len)", "no type", "types are"),
     ],
 )

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from seine.algebra.search_terms import Alternative, Term
 from seine.errors import ScriptError
 from seine.frontends.keyword.read_terms import read_terms
+from tests.reference.words import words_of
 from tests.support.searched_words import word_term
+from tests.support.seeds import seeds
 
 
 def read(text: str) -> tuple[Term, ...]:
@@ -25,7 +29,6 @@ def one(text: str) -> tuple[str, tuple[Alternative, ...]]:
         ("Tarantino travolta", ["tarantino", "travolta"]),
         ("vol. 1, it's _x_-y!", ["vol", "1", "it", "s", "x", "y"]),
         ("12:30 note: http://a", ["12", "30", "note", "http", "a"]),
-        ("ΟΔΟΣ İ Straße", ["οδος", "i̇", "straße"]),
         ("\u0301a\u200bb", ["a", "b"]),
         ("b a B", ["b", "a"]),
     ],
@@ -72,3 +75,36 @@ def test_refused(text, message):
     with pytest.raises(ScriptError) as caught:
         read(text)
     assert caught.value.message.startswith(message)
+
+
+@seeds(40)
+def test_words_of_a_query_are_those_of_a_tuple_with_its_text(seed):
+    """In any script, and with characters that make several words or none."""
+    chance, known = random.Random(seed), 0
+    signs = [*"aB9 -_", *"éßςİﬁ½™⑴ͺﷺ℃、😀", *"हिक्", *"\u0301\u0323\u200d\uff9e\u1161", "ｶ", "\u1112"]
+    for _ in range(100):
+        text = "".join(chance.choices(signs, k=chance.randrange(1, 10)))
+        words = list(dict.fromkeys(words_of(text)))
+        known += len(words)
+        if not words:
+            with pytest.raises(ScriptError):
+                read(text)
+            continue
+        terms = read(text)
+        assert [term.alternatives for term in terms] == [(Alternative((word,)),) for word in words], ascii(
+            text
+        )
+        assert all(term.text in text.lower() for term in terms)
+    assert known > 100
+
+
+def test_words_of_several_scripts_and_signs_around_them():
+    assert one("Cafe\u0301") == ("cafe\u0301", (Alternative(("café",)),))
+    assert one("Strass*|हिन्दी")[1] == (Alternative(("strass",), True), Alternative(("हिन्दी",)))
+    assert one("t:ΟΔΟΣ*") == ("t:οδος*", (Alternative(("οδοσ",), True, "t"),))
+    assert one('"ﬁlm Ⅷ"')[1] == (Alternative(("film", "viii")),)
+    assert [term.alternatives for term in read("t:¼*")] == [
+        (Alternative(("1",), column="t"),),
+        (Alternative(("4",), True),),
+    ]
+    assert [term.text for term in read("東京、大阪")] == ["東京", "大阪"]

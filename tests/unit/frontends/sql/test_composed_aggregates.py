@@ -84,3 +84,77 @@ def test_texts_are_joined_by_event_time() -> None:
         [row] = run_script(script, batch_rows=size, s=rows).rows("q")
         assert (row["all_of"], row["each"]) == ("c-a-b-b", "cab")
         assert row["lean"] == pytest.approx(-0.2931, abs=1e-4)
+
+
+# what Spark 4 gives for (k, x) = (1, 5), (1, 7), (2, NULL)
+OF_CONSTANTS = {
+    "listagg(x, NULL)": "57",
+    "listagg(x, CAST(NULL AS STRING))": "57",
+    "string_agg(DISTINCT x, NULL)": "57",
+    "listagg(NULL, ',')": None,
+    "listagg('a', ',')": "a,a,a",
+    "listagg(CAST(NULL AS STRING))": None,
+    "min_by(1, x)": 1,
+    "min_by(1, 2)": 1,
+    "min_by(NULL, x)": None,
+    "min_by(x, NULL)": None,
+    "max_by(x, NULL)": None,
+    "max_by(1, x)": 1,
+    "array_agg(1)": [1, 1, 1],
+    "array_agg(NULL)": [],
+    "array_agg('a')": ["a", "a", "a"],
+    "array_agg(1) FILTER (WHERE x > 5)": [1],
+    "collect_set(1)": [1],
+    "collect_set(NULL)": [],
+    "first(1)": 1,
+    "last(NULL)": None,
+    "any_value('x')": "x",
+    "SUM(1)": 3,
+    "SUM(NULL)": None,
+    "SUM(DISTINCT 1)": 1,
+    "AVG(NULL)": None,
+    "MIN(NULL)": None,
+    "MAX('a')": "a",
+    "COUNT(NULL)": 0,
+    "COUNT(1)": 3,
+    "COUNT(DISTINCT 1)": 1,
+    "COUNT(DISTINCT NULL)": 0,
+    "COUNT(DISTINCT x, NULL)": 0,
+    "STDDEV(1)": 0.0,
+    "STDDEV(NULL)": None,
+    "VARIANCE(NULL)": None,
+    "CORR(x, 1)": None,
+    "CORR(NULL, x)": None,
+    "COVAR_POP(x, NULL)": None,
+    "REGR_SLOPE(x, 1)": None,
+    "bool_and(NULL)": None,
+    "every(NULL)": None,
+    "bool_or(true)": True,
+    "count_if(NULL)": 0,
+    "count_if(true)": 3,
+    "bit_and(NULL)": None,
+    "bit_or(3)": 3,
+    "bit_xor(3)": 3,
+    "MEDIAN(NULL)": None,
+    "MEDIAN(3)": 3.0,
+    "MODE(3)": 3,
+    "MODE(NULL)": None,
+    "percentile(NULL, 0.5)": None,
+    "percentile_approx(3, 0.5)": 3,
+    "approx_count_distinct(NULL)": 0,
+    "approx_count_distinct(1)": 1,
+    "skewness(NULL)": None,
+    "kurtosis(1)": None,
+    "try_sum(NULL)": None,
+    "try_avg(1)": 1.0,
+}
+
+
+def test_of_nulls_and_constants() -> None:
+    calls = ", ".join(f"{call} AS c{i}" for i, call in enumerate(OF_CONSTANTS))
+    script = f"""
+        CREATE STREAM s (k BIGINT, x BIGINT, ts BIGINT) TIMESTAMP BY ts WINDOW 9 FROM 'x';
+        CREATE QUERY q AS SELECT {calls} FROM s;"""
+    rows = [{"k": k, "x": x, "ts": ts} for ts, (k, x) in enumerate([(1, 5), (1, 7), (2, None)])]
+    [row] = run_script(script, s=rows).rows("q")
+    assert {call: row[f"c{i}"] for i, call in enumerate(OF_CONSTANTS)} == OF_CONSTANTS

@@ -60,6 +60,14 @@ SAME = {
     ),
     "SELECT a, (SELECT 2) AS x FROM s WHERE a > (SELECT 2 + b)": "SELECT a, 2 AS x FROM s WHERE a > 2 + b",
     "SELECT s.* EXCEPT (b, c, d, k), e FROM s, t": "SELECT s.a, s.ts, e FROM s, t",
+    "SELECT * EXCEPT (t.a, s.ts, s.B, c, d, k) FROM s, t": "SELECT s.a, e, t.ts FROM s, t",
+    "SELECT s.* EXCEPT (s.b, c, d, k), e FROM s, t": "SELECT s.a, s.ts, e FROM s, t",
+    "SELECT * EXCLUDE (s.b, c, d, k, t.ts) FROM s JOIN t USING (a)": (
+        "SELECT s.a, s.ts, e FROM s JOIN t USING (a)"
+    ),
+    "SELECT * EXCEPT (x.a, x.ts, y.e) FROM t x RIGHT JOIN t y ON x.a = y.e": (
+        "SELECT x.e, y.a, y.ts FROM t x RIGHT JOIN t y ON x.a = y.e"
+    ),
 }
 
 

@@ -81,6 +81,11 @@ SAME = [  # texts that say the same
     ("s//a[b/c->x]", "s//a[b[c->x]]"),
     ("s//a[contains(., \"it's\")][@k='v']", "s//a[contains(., 'it''s')][@k[. = 'v']]"),
     ("s//a[contains(@k, 'v')]", "s//a[@k[contains(., 'v')]]"),
+    ("s//a[contains(b, 'x')]", "s//a[b[contains(., 'x')]]"),
+    ("s//a[contains(b[c]->x, 'x') and d]", "s//a[b[c][contains(., 'x')]->x][d]"),
+    ("s//a[starts-with(.//b/c, 'x')]", "s//a[.//b/c[starts-with(., 'x')]]"),
+    ("s//a[starts-with(b//@k, 'x')]", "s//a[b//@k[starts-with(., 'x')]]"),
+    ("s//a[contains(@*, 'x')]", "s//a[@*[contains(., 'x')]]"),
     ("r//a:t[@b:k]", "r//Q{urn:a}t[@Q{urn:b}k]"),
     ("loose//x:t", "loose//t"),
     ("s//a->x JOIN{x/b=y, 3} s//c->y", "s//a->x JOIN{y = x/b, 3} s//c->y"),
@@ -162,8 +167,11 @@ REFUSED = [
     ("s//a[1]", 6, "expected a name"),
     ("s//a[.]", 7, "comparison"),
     ("s//a[text()='x']", 6, "no function text"),
-    ("s//a[contains(b, 'x')]", 15, "expected '.' or '@'"),
-    ("s//a[contains(@*, 'x')]", 17, "one attribute"),
+    ("s//a[contains(b)]", 16, "expected ','"),
+    ("s//a[contains('x', b)]", 15, "expected a name"),
+    ("s//a[contains(b, c)]", 18, "expected a string in quotes"),
+    ("s//a[contains(../b, 'x')]", 15, "downwards"),
+    ("s//a[contains(b = 1, 'x')]", 17, "expected ','"),
     ("s//a[b = c]", 10, "expected a string in quotes or a number"),
     ("s//a[b = 1e999]", 10, "too large"),
     ("s//a/@k/b", 6, "below an attribute"),
@@ -261,7 +269,9 @@ def _steps(random: Random, names, bound: list[str], depth: int) -> str:
 def _predicate(random: Random, names, bound: list[str], depth: int) -> str:
     kind = random.randrange(5)
     if kind == 0:
-        return random.choice(["contains(., 'it''s')", 'starts-with(@k, "x")', "contains(@k, '')"])
+        return random.choice(
+            ["contains(., 'it''s')", 'starts-with(@k, "x")', "contains(@k, '')", "starts-with(.//b/@k, 'x')"]
+        )
     if kind == 1:
         constant = random.choice(["1", "-2.5", "1e30", "''"])
         return f". {random.choice(COMPARISONS)} {constant}"

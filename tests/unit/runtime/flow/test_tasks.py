@@ -12,9 +12,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from seine import disk_sync as durable
 from seine.algebra.definitions import Scheme, StreamDef
 from seine.algebra.expressions import Column
 from seine.algebra.types import BIGINT, TIMESTAMP, Field
+from seine.disk_sync import write_whole
 from seine.errors import SeineError
 from seine.evaluate.data_columns import DataColumns
 from seine.frontends.script.script_file import read_script
@@ -32,9 +34,7 @@ from seine.runtime.flow.admitted_rows import punctuation_delta, source_delta
 from seine.runtime.flow.compiled_version import compile_version
 from seine.runtime.flow.routing import Route, route
 from seine.runtime.flow.tasks import slices_of, task_slices
-from seine.runtime.folder import durable
 from seine.runtime.folder.deployment import Deployment
-from seine.runtime.folder.durable import write_whole
 from seine.scratch_folder import scratch_folder
 from tests.support.runtime_nodes import rows
 

@@ -5,11 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 from pyspark.sql.types import StructType
 
+from seine.errors import RunError
 from seine.intake.journal import Draft, Journal
+from seine.intake.source_branch import PipelineShape
 from seine.rows.clock import Clock
+from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.handover import handover_path, read_head, read_segment, write_state
+from seine.runtime.folder.settings import new_settings
 from seine.runtime.folder.state_head import StateHead
 from seine.spark.bucket_state import StateHandles
 from seine.spark.journal_source import JournalReader
@@ -86,3 +91,23 @@ def test_a_pipeline_stops_where_it_hands_over_and_the_next_begins_there(tmp_path
     assert first.latestOffset({"entry": 1}, None) == {"entry": 1}
     assert second.latestOffset(second.initialOffset(), None) == {"entry": 2}
     assert second.latestOffset({"entry": 3}, None) == {"entry": 3}
+
+
+def test_a_head_that_must_be_there_is_never_empty_state(tmp_path: Path) -> None:
+    path = handover_path(str(tmp_path), 7)
+    write_state(path, 1, 0, StateHead(segments={}), {}.__getitem__)
+    assert read_head(path, 1, 0, stages=2) is not None and read_head(path, 3, 0, stages=2) is None
+    for stage, bucket in ((1, 1), (2, 0)):
+        with pytest.raises(RunError, match=f"stage {stage} handed over in bucket {bucket} is missing"):
+            read_head(path, stage, bucket, stages=2)
+    taking = StateHandles(Handle(), str(tmp_path / "cache"), 2, path, 2)  # type: ignore[arg-type]
+    with pytest.raises(RunError, match="missing"):
+        taking.open(0)
+
+
+def test_settings_say_how_many_stages_have_left_their_state(tmp_path: Path) -> None:
+    made = Deployment(str(tmp_path))
+    made.create(new_settings(2, 3))
+    made.take_over(4, PipelineShape(5, ()))
+    before = Deployment(str(tmp_path)).settings.before
+    assert before is not None and before.stages == 3

@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
+from seine.algebra.user_functions import function
 from seine.cli.main import main
+from seine.errors import SeineError
+from seine.user_code.declared_code import place_of_function
 
 MODULE = """
 import pyarrow.compute as pc
@@ -76,3 +80,64 @@ def test_another_process_finds_them(script: Path) -> None:
     loading = [sys.executable, "-c", LOADING, str(script.parent)]
     loaded = subprocess.run(loading, capture_output=True, text=True, check=True)
     assert loaded.stdout.split() == ["STRING", "longest"]
+
+
+OF_A_PROGRAM = """
+import sys
+import seine
+from seine.algebra.user_functions import register
+from seine.runtime.folder.kept_functions import keep_functions
+from seine.testing import run_script
+
+STEP = 2
+
+def helper(n):
+    return n + STEP
+
+@seine.function
+def beyond(n: int) -> int:
+    return helper(n)
+
+register(beyond)
+script = (
+    "CREATE STREAM s (n BIGINT, ts BIGINT) TIMESTAMP BY ts FROM 's.jsonl';"
+    "CREATE QUERY q AS SELECT beyond(n) AS m FROM s;"
+)
+print(run_script(script, s=[{"n": 5, "ts": 1}]).rows("q"))
+keep_functions(sys.argv[1])
+"""
+CALLING = """
+import sys
+import pyarrow as pa
+from seine.runtime.folder.kept_functions import load_functions
+from seine.algebra.expressions import Column
+from seine.algebra.functions import resolve_call
+from seine.algebra.types import BIGINT
+from seine.evaluate.evaluate import evaluate
+load_functions(sys.argv[1])
+call = resolve_call("beyond", [Column(0, BIGINT)])
+print(evaluate(call, [pa.array([1, None, 40])], 3).to_pylist())
+"""
+
+
+def test_a_program_s_own_function_runs_in_other_processes(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(OF_A_PROGRAM)
+    declaring = [sys.executable, str(tmp_path / "own.py"), str(tmp_path)]
+    here = subprocess.run(declaring, capture_output=True, text=True, check=True)
+    assert here.stdout.split("\n")[0] == "[{'m': 7}]"
+    calling = [sys.executable, "-c", CALLING, str(tmp_path)]
+    there = subprocess.run(calling, capture_output=True, text=True, check=True)
+    assert there.stdout.strip() == "[3, None, 42]"
+
+
+def test_what_cannot_be_sent_is_refused(tmp_path: Path) -> None:
+    lock = threading.Lock()
+
+    @function
+    def locked(n: int) -> int:
+        with lock:
+            return n
+
+    with pytest.raises(SeineError, match="function locked cannot be sent to other processes") as refused:
+        place_of_function(locked)
+    assert "a module of its own" in (refused.value.hint or "")

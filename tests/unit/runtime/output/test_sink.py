@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from seine.errors import SeineError
+from seine.errors import RunError, SeineError
 from seine.graph.state_place import StatePlace
 from seine.intake.journal import Draft, Entry
 from seine.intake.retention_limit import RetentionLimit
@@ -261,12 +262,12 @@ def test_a_first_run_replaces_what_was_in_the_file(tmp_path: Path) -> None:
 
 
 def test_a_function_gets_each_record_and_a_device_takes_them(tmp_path: Path) -> None:
-    made, taken = deployment(tmp_path / "d"), list[dict[str, Any]]()
+    made, taken = deployment(tmp_path / "d"), list[bytes]()
     sink = Sink(made, taken.append, os.devnull, {"q": 2})
     entry = entry_of(made, [LETTER])
     sink.commit(entry, [report(made, entry, {"q": [1, 2, 3]})])
     sink.close()
-    assert [record["row"]["v"] for record in taken] == [1, 2]
+    assert [json.loads(line)["row"]["v"] for line in taken] == [1, 2]
 
 
 def test_standard_output(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
@@ -381,3 +382,27 @@ def test_a_full_disk_delays_the_index_alone(tmp_path: Path, monkeypatch: pytest.
     assert sink.index.end_of("q") == out.stat().st_size
     assert len(sink.index.ranges("q", 0, 1 << 20).ranges) == 2
     sink.close()
+
+
+@pytest.mark.parametrize(
+    "change", [lambda text: text[:-9], lambda text: b"", lambda text: text + b"\n", None]
+)
+def test_a_file_that_is_not_as_long_as_its_task_said_is_refused_and_done_again(
+    tmp_path: Path, change: Callable[[bytes], bytes] | None
+) -> None:
+    made, out = deployment(tmp_path / "d"), tmp_path / "out"
+    sink, entry = Sink(made, str(out), None, {}), entry_of(made)
+    reports = [report(made, entry, {"q": [number]}, bucket=number) for number in range(2)]
+    second = Path(made.results(0)) / str(reports[1].results and reports[1].results.file)
+    if change is None:
+        second.unlink()
+    else:
+        second.write_bytes(change(second.read_bytes()))
+    with pytest.raises(RunError, match="a task wrote") as refusal:
+        sink.commit(entry, reports)
+    assert "again" in str(refusal.value.hint) and second.name in refusal.value.message
+    sink.close()
+    again = Sink(made, str(out), None, {})
+    assert again.commit(entry, [report(made, entry, {"q": [number]}, bucket=number) for number in range(2)])
+    again.close()
+    assert values(out) == [0, 1], "nothing of the first attempt was taken"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -40,7 +41,13 @@ def service(tmp_path: Path) -> Iterator[Service]:
 
 
 def _tried(service: Service, script: str) -> TrialAnswer:
-    return ConsoleQuestions(service).try_out(LOCAL, script, service.folder.path, replace=False)
+    console = ConsoleQuestions(service)
+    try:
+        tried = console.try_out(LOCAL, script, service.folder.path, replace=False)
+    finally:
+        console.close()
+    answer: TrialAnswer = json.loads(tried.to_json())
+    return answer
 
 
 def _register(service: Service, source: str) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import errno
 import json
+import subprocess
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -117,12 +119,63 @@ def test_a_full_disk_is_told_and_leaves_no_trace(rig: HttpRig, monkeypatch: pyte
 
     with monkeypatch.context() as patch:
         patch.setattr("seine.runtime.folder.versions.write_whole", full)
-        with pytest.raises(SeineError, match="No space left on device"):
+        with pytest.raises(SeineError, match="the disk is full"):
             rig.register("DROP QUERY q; CREATE QUERY p AS SELECT a FROM s WHERE a > 1;")
     assert [query["query"] for query in rig.client.queries()] == ["q"]
     rig.register("CREATE QUERY p AS SELECT a FROM s WHERE a > 1;")
     rig.feed(1, 2)
     assert len(_tail(rig, "q")) == 2 and len(_tail(rig, "p")) == 1
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of its own with little room; it takes a user who may mount one."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", disk], capture_output=True)
+    if mounted.returncode:
+        pytest.skip("nothing may be mounted here")
+    yield disk
+    subprocess.run(["umount", disk], check=True)
+
+
+def test_a_disk_that_is_full_is_answered_507_and_harms_nothing(small_disk: Path) -> None:
+    rig = HttpRig(small_disk)
+    try:
+        pushed = "CREATE STREAM p (a BIGINT, ts BIGINT) TIMESTAMP BY ts FROM 'push:';"
+        rig.register(STREAM + QUERY + pushed + "CREATE QUERY r AS SELECT a FROM p;")
+        rig.feed(1)
+        _fill(small_disk / "ballast")
+        script = "".join(f"CREATE QUERY x{n} AS SELECT a FROM s WHERE a > {n};" for n in range(200))
+        records = "".join(json.dumps({"a": n, "ts": n}) + "\n" for n in range(1000))
+        lines = {"Content_Type": "application/x-ndjson"}
+        full = {
+            "register": _post(rig, {"script": script})[:2],
+            "push": rig.ask("POST", "/v1/streams/p/records", records, **lines)[:2],
+            "snapshot": rig.ask("POST", "/v1/snapshots")[:2],
+        }
+        for request, (status, answer) in full.items():
+            assert (status, answer["error"]["message"]) == (507, "the disk is full"), request
+        assert {one["query"] for one in rig.client.queries()} == {"q", "r"}
+        (small_disk / "ballast").unlink()
+        assert _post(rig, {"script": script})[0] == 200
+        status, answer, _ = rig.ask("POST", "/v1/streams/p/records", records, **lines)
+        assert (status, answer["repeated"]) == (200, False)
+        rig.feed(2)
+        assert [len(_tail(rig, name)) for name in ("q", "r", "x1")] == [2, 1000, 1]
+        text = (small_disk / "state" / "audit.jsonl").read_text()
+        assert [json.loads(line)["outcome"] for line in text.splitlines()].count("done") == 2
+    finally:
+        rig.close()
+
+
+def _fill(path: Path) -> None:
+    """Write until there is no room."""
+    with path.open("wb", buffering=0) as file, suppress(OSError):
+        for size in (1 << 16, 1 << 12, 1):
+            with suppress(OSError):
+                while True:
+                    file.write(bytes(size))
 
 
 def test_bulk_registrations_and_drops_take_turns(rig: HttpRig) -> None:

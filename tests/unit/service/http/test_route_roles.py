@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Iterator
 from http import HTTPStatus
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fastapi.routing import APIRoute
@@ -44,6 +46,11 @@ class Guests:
             headers["Content_Type"] = "application/json"
         return self.rig.ask(method, path.replace("{name}", "none"), body, **headers)[0]
 
+    def noted(self) -> list[dict[str, Any]]:
+        """The lines of the audit log."""
+        text = (self.rig.folder / "state" / "audit.jsonl").read_text()
+        return [json.loads(line) for line in text.splitlines()]
+
 
 @pytest.fixture(scope="module")
 def guests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guests]:
@@ -78,6 +85,11 @@ def test_roles_matrix(guests: Guests, method: str, path: str) -> None:
             assert status not in (401, 403), role
         else:
             assert status == HTTPStatus.FORBIDDEN, role
+            noted = guests.noted()[-1]
+            assert (noted["who"], noted["role"], noted["outcome"]) == (f"{role}er", role, "refused")
+            assert noted["reason"] == f"{role}er has the role {role}"
+            subject = "stream" if "/streams/" in path else "query"
+            assert noted.get(subject) == ("none" if "{name}" in path else None)
     assert guests.ask(ONE, method, path) not in (401, 403)
     for stranger in (None, "", "wrong", guests.of["admin"].upper(), f" {ONE}"):
         assert (guests.ask(stranger, method, path) == HTTPStatus.UNAUTHORIZED) == (needed is not None)
@@ -97,6 +109,22 @@ def test_what_each_role_gets(guests: Guests, role: Role) -> None:
         rig.client.register(QUERY, file="x.sql", folder=str(rig.folder))
     if role != "read":
         assert rig.ask("DELETE", "/v1/queries/mine", **headers)[0] == 200
+
+
+def test_a_refusal_names_what_was_asked_for(guests: Guests) -> None:
+    for method, path, action in (
+        ("POST", "/v1/queries/{name}/pause", "pause"),
+        ("DELETE", "/v1/queries/{name}", "drop"),
+        ("POST", "/v1/snapshots", "snapshot"),
+        ("POST", "/v1/streams/{name}/records", "push"),
+        ("POST", "/v1/scripts", "register"),
+    ):
+        before = len(guests.noted())
+        assert guests.ask(guests.of["read"], method, path) == HTTPStatus.FORBIDDEN
+        assert [line["action"] for line in guests.noted()[before:]] == [action]
+    before = len(guests.noted())
+    assert guests.ask("nobody's", "POST", "/v1/snapshots") == HTTPStatus.UNAUTHORIZED
+    assert len(guests.noted()) == before, "who is not known has no line"
 
 
 def test_a_token_counts_at_once_and_no_longer_than_it_is_there(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import sqlite3
 from collections.abc import Iterator
 
 FULL_DISK = "the disk is full"
@@ -27,11 +28,26 @@ def shortage_of(error: BaseException) -> str | None:
     """
     for one in _causes(error):
         number, text = getattr(one, "errno", None), str(one)
-        if number in _NO_ROOM or any(os.strerror(room) in text for room in _NO_ROOM):
+        if _has_no_room(one) or any(os.strerror(room) in text for room in _NO_ROOM):
             return FULL_DISK
         if number == errno.ENOMEM or isinstance(one, MemoryError) or _MEMORY_WORDS.search(text):
             return NO_MEMORY
     return None
+
+
+def is_full_disk(error: BaseException) -> bool:
+    """Whether an error is, or was caused by, a write for which there was no room, whatever its words.
+
+    >>> is_full_disk(OSError(errno.ENOSPC, "No space")), is_full_disk(ValueError("No space left on device"))
+    (True, False)
+    """
+    return any(map(_has_no_room, _causes(error)))
+
+
+def _has_no_room(error: BaseException) -> bool:
+    if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
+        return True
+    return isinstance(error, OSError) and error.errno in _NO_ROOM
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

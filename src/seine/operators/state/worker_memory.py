@@ -1,0 +1,80 @@
+"""What a worker process may take of the machine's memory, for itself: pages that it shares do not count.
+
+`RLIMIT_DATA` bounds what a process may write to and shares with nobody, mapped segments of state excluded.
+So whoever asks for more is refused there and then, at the node at work, and the kernel never has to choose
+whom to kill. The limit is put so far above what the process has mapped now as it may still take.
+
+Law: the resident private memory of a process that is held is at most its limit, or what it was when it was
+first held. Where there is no /proc, as on macOS, nothing is held.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+from dataclasses import dataclass
+
+_PAGE = resource.getpagesize()
+_ROOM_TO_TELL = 64_000_000  # bytes
+_RESIDENT, _SHARED, _DATA = 1, 2, 5  # fields of /proc/self/statm, in pages
+
+
+@dataclass(frozen=True)
+class WorkerMemory:
+    """The limit in bytes, and how much the process may map for it."""
+
+    limit: int
+    mapped: int
+
+    @property
+    def too_much(self) -> str:
+        return f"took more than the {self.limit // 1_000_000:,} MB of memory that a worker may take"
+
+    def taken(self) -> int:
+        """The bytes that the process has to itself."""
+        pages = _pages()
+        return (pages[_RESIDENT] - pages[_SHARED]) * _PAGE
+
+    def free(self) -> int:
+        """The bytes that it may still ask for."""
+        return max(0, self.mapped - _pages()[_DATA] * _PAGE)
+
+    def give_room(self) -> None:
+        """Let the process have a little more, so that it can tell what it was refused before it ends."""
+        _bound_data(self.mapped + _ROOM_TO_TELL)
+
+
+_held: WorkerMemory | None = None
+
+
+def held_memory() -> WorkerMemory | None:
+    """What this process may take; None if it is not held."""
+    return _held
+
+
+def hold_memory(limit: int) -> None:
+    """Let this process take no more than so many bytes, 0: as many as there are; it may be called again."""
+    global _held
+    if limit == (0 if _held is None else _held.limit) or not os.path.exists("/proc/self/statm"):
+        return
+    if limit == 0:
+        _held = None
+        _bound_data(None)
+        return
+    pages = _pages()
+    room = max(0, limit - (pages[_RESIDENT] - pages[_SHARED]) * _PAGE)
+    _held = WorkerMemory(limit, _bound_data(pages[_DATA] * _PAGE + room))
+
+
+def _bound_data(size: int | None) -> int:
+    """Set what the process may map, which is never more than the system allows; None: as much as that."""
+    hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+    if size is None or hard != resource.RLIM_INFINITY:
+        size = hard if size is None else min(size, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (size, hard))
+    return size
+
+
+def _pages() -> list[int]:
+    with open("/proc/self/statm", "rb") as file:
+        return [*map(int, file.read().split())]

@@ -1,0 +1,232 @@
+"""Runs users' code in a process of its own, which is started when some is first called and ended if it hangs.
+
+    this process                               child, one for each process that calls users' code
+    ask(place, "call", arguments) ──request──> runs the function
+              values              <──answer─── ... or hangs, dies, needs too much memory: a FunctionFault
+
+A request has at most `MOST_ROWS` rows: the limit of time is one of time a row. What dies is tried once more,
+in another child: it may have been somebody else's doing. What hangs is not: who waits has waited long enough.
+"""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+from seine.algebra.code_place import CodePlace
+from seine.user_code.code_answers import Answer, Answering, LoadError
+from seine.user_code.limits import FunctionFault, FunctionLimits, function_task
+from seine.user_code.messages import EndedError, Header, Link
+
+_LOAD_SECONDS = 60.0  # to start and to load users' code: a module may read a model
+_SECONDS_TO_END = 1.0  # of a process that has closed its end
+_TRIES = 2
+_START = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]);"
+    " from seine.user_code.child import main; main(int(sys.argv[2]), int(sys.argv[3]))"
+)
+
+
+@dataclass(frozen=True)
+class UserCode:
+    """A function or aggregate to be called: what it is called by users, where it is, what it gives."""
+
+    words: str  # "function f"
+    name: str
+    place: CodePlace
+    type: pa.DataType
+
+    def ask(self, what: str, batches: Sequence[pa.RecordBatch], rows: int, **more: Any) -> Answer:
+        """What the code answers; a FunctionFault if it does not."""
+        here = _here.get()
+        if here is not None:
+            return here.ask(self, {"do": what, **more}, batches)
+        task = function_task()
+        if self.key in task.failed:
+            raise FunctionFault(task.failed[self.key].message, self.name)
+        try:
+            answer = _processes.ask(self, {"do": what, **more}, batches, rows)
+        except FunctionFault as fault:
+            task.failed[self.key] = fault
+            raise
+        task.spent(answer.cpu)
+        return answer
+
+    @property
+    def key(self) -> str:
+        return _key(self.place, self.type)
+
+
+@lru_cache(maxsize=1 << 10)
+def _key(place: CodePlace, type_: pa.DataType) -> str:
+    return hashlib.sha256(msgspec.json.encode([place, str(type_)])).hexdigest()
+
+
+def limit_functions(limits: FunctionLimits) -> None:
+    """From now on this process gives users' code so much."""
+    _processes.limits = limits
+
+
+@contextmanager
+def functions_in_this_process() -> Iterator[None]:
+    """Within this users' code runs here, without limits: a debugger stops in it."""
+    token = _here.set(_Here())
+    try:
+        yield
+    finally:
+        _here.reset(token)
+
+
+class _Here:
+    """Users' code in the process that asks."""
+
+    def __init__(self) -> None:
+        self._answering = Answering()
+        self._loaded: set[str] = set()
+
+    def ask(self, code: UserCode, header: Header, batches: Sequence[pa.RecordBatch]) -> Answer:
+        if code.key not in self._loaded:
+            try:
+                self._answering.answer(_loading(code), [_typed(code)])
+            except LoadError as error:
+                raise _not_loaded(code, str(error)) from error
+            self._loaded.add(code.key)
+        return self._answering.answer(header | {"key": code.key}, batches)
+
+
+class _Ended(Exception):
+    """The child is gone."""
+
+
+class _Processes:
+    """The child of this process, once there is one."""
+
+    def __init__(self) -> None:
+        self.limits = FunctionLimits()
+        self._child: _Child | None = None
+        self._asking = threading.Lock()
+
+    def ask(self, code: UserCode, header: Header, batches: Sequence[pa.RecordBatch], rows: int) -> Answer:
+        with self._asking:
+            for left in reversed(range(_TRIES)):
+                child = self._started()
+                try:
+                    return child.ask(code, header, batches, rows)
+                except _Ended:
+                    end = child.end(_SECONDS_TO_END)
+                    if not left:
+                        raise FunctionFault(f"{code.words} ended its process: {end}", code.name) from None
+                except BaseException:  # whatever it is, the child may be in the middle of something
+                    child.end()
+                    raise
+        raise AssertionError("it was tried")
+
+    def end(self) -> None:
+        """End the child, if there is one."""
+        child, self._child = self._child, None
+        if child is not None and child.owner == os.getpid():
+            child.end()
+
+    def _started(self) -> _Child:
+        if self._child is None or not self._child.is_fit(self.limits):
+            self.end()
+            self._child = _Child(self.limits)
+        return self._child
+
+
+class _Child:
+    """A process that runs users' code, and what it has loaded."""
+
+    def __init__(self, limits: FunctionLimits) -> None:
+        self._limits = limits
+        self._loaded: set[str] = set()
+        self.owner = os.getpid()  # a process that was forked from us has none of its own
+        ours, theirs = socket.socketpair()
+        arguments = json.dumps([*map(str, sys.path)]), str(theirs.fileno()), str(limits.bytes)
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", _START, *arguments],
+                stdin=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno()],
+            )
+        self._link, self._ended = Link(ours), False
+
+    def is_fit(self, limits: FunctionLimits) -> bool:
+        return not self._ended and self.owner == os.getpid() and self._limits == limits
+
+    def ask(self, code: UserCode, header: Header, batches: Sequence[pa.RecordBatch], rows: int) -> Answer:
+        if code.key not in self._loaded:
+            self._exchange(code, _loading(code), [_typed(code)], _LOAD_SECONDS, "to be loaded")
+            self._loaded.add(code.key)
+        unit = "value" if header["do"] in ("alive", "lasting") else "row"
+        length = f"for a batch of {rows:,} {unit}{'s' if rows != 1 else ''}"
+        return self._exchange(code, header | {"key": code.key}, batches, self._limits.seconds, length)
+
+    def _exchange(
+        self,
+        code: UserCode,
+        header: Header,
+        batches: Sequence[pa.RecordBatch],
+        seconds: float,
+        purpose: str,
+    ) -> Answer:
+        until = time.monotonic() + seconds
+        try:
+            self._link.send(header | {"seconds": seconds}, batches, until)
+            answer, columns = self._link.receive(until)
+        except TimeoutError:
+            raise FunctionFault(f"{code.words} took longer than {seconds:g} s {purpose}", code.name) from None
+        except (EndedError, ConnectionError):
+            raise _Ended from None
+        if "memory" in answer:
+            limit = f"{self._limits.bytes:,} bytes of memory"
+            raise FunctionFault(f"{code.words} needed more than {limit} {purpose}", code.name)
+        if "load" in answer:
+            raise _not_loaded(code, answer["load"])
+        return Answer(tuple(batch.column(0) for batch in columns), tuple(answer["notices"]), answer["cpu"])
+
+    def end(self, seconds: float = 0) -> str:
+        """End the process, which is given so long to end by itself; how it has ended."""
+        self._ended = True
+        self._link.close()
+        try:
+            status = self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            status = self._process.wait()
+        return f"status {status}" if status >= 0 else f"signal {-status} ({signal.Signals(-status).name})"
+
+
+def _not_loaded(code: UserCode, reason: str) -> FunctionFault:
+    return FunctionFault(f"{code.words} cannot be loaded: {reason}", code.name)
+
+
+def _loading(code: UserCode) -> Header:
+    return {"do": "load", "key": code.key, "code": msgspec.to_builtins(code.place)}
+
+
+def _typed(code: UserCode) -> pa.RecordBatch:
+    """No rows of the type that the code gives."""
+    return pa.RecordBatch.from_arrays([pa.nulls(0, code.type)], ["c"])
+
+
+_here: ContextVar[_Here | None] = ContextVar("here", default=None)
+_processes = _Processes()
+atexit.register(_processes.end)

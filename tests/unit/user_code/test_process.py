@@ -1,0 +1,191 @@
+"""Users' code in a process of its own: what it answers, and what becomes of it if it does not."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from seine.algebra.user_functions import UserFunction, function
+from seine.user_code.declared_code import call_by_rows, code_of_function
+from seine.user_code.limits import FunctionFault, FunctionLimits, task_of_functions
+from seine.user_code.process import functions_in_this_process, limit_functions
+
+ROWS = pa.record_batch({"a0": pa.array([1, 13, None, 3])})
+
+
+SHORT, AMPLE = (FunctionLimits(seconds, bytes=1 << 30) for seconds in (2.0, 120.0))
+
+
+@pytest.fixture(autouse=True)
+def _limited() -> Iterator[None]:
+    limit_functions(AMPLE)
+    yield
+    limit_functions(FunctionLimits())
+
+
+def called(declared: UserFunction, rows: pa.RecordBatch = ROWS) -> list[Any]:
+    return call_by_rows(code_of_function(declared), "call", rows, [], takes=declared.takes).to_pylist()
+
+
+@function
+def next_of(n: int) -> int:
+    print("what a function prints is no answer")
+    return n + 1
+
+
+def bad(at_13: Callable[[], Any]) -> UserFunction:
+    def act(n: int) -> int:
+        if n == 13:
+            at_13()
+        return n + 1
+
+    return function(act)
+
+
+def hang() -> None:
+    while True:
+        time.sleep(0.01)
+
+
+def spin_in_c() -> None:
+    sum(range(10**15))  # never gives others their turn
+
+
+def crash() -> None:
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def leave() -> None:
+    os._exit(3)
+
+
+def take_memory() -> None:
+    bytearray(4 << 30)
+
+
+@pytest.mark.parametrize(
+    ("at_13", "words"),
+    [
+        (hang, "function act took longer than 2 s for a batch of 4 rows"),
+        (spin_in_c, "function act took longer than 2 s for a batch of 4 rows"),
+        (crash, r"function act ended its process: signal 11 \(SIGSEGV\)"),
+        (leave, "function act ended its process: status 3"),
+        (take_memory, "function act needed more than 1,073,741,824 bytes of memory for a batch of 4 rows"),
+    ],
+)
+def test_what_goes_wrong_is_a_fault_of_that_function_alone(at_13: Callable[[], Any], words: str) -> None:
+    limit_functions(SHORT if "longer" in words else AMPLE)
+    with pytest.raises(FunctionFault, match=words) as raised:
+        called(bad(at_13))
+    assert raised.value.function == "act"
+    limit_functions(AMPLE)
+    assert called(next_of) == [2, 14, None, 4]
+
+
+def test_what_a_function_raises_is_null_for_its_row() -> None:
+    assert called(bad(lambda: sys.exit(1))) == called(bad(lambda: 1 // 0)) == [2, None, None, 4]
+
+
+def test_a_child_that_somebody_else_ends_is_no_fault() -> None:
+    @function
+    def own_process(n: int) -> int:
+        return os.getpid()
+
+    child = called(own_process)[0]
+    assert child != os.getpid()
+    os.kill(child, signal.SIGKILL)
+    again = called(own_process)[0]
+    assert again not in (child, os.getpid())
+    assert called(own_process)[0] == again
+
+
+def test_code_that_cannot_be_loaded_is_a_fault() -> None:
+    broken = UserFunction("gone", len, next_of.arguments, next_of.result, pickled="bm9uc2Vuc2U=")
+    with pytest.raises(FunctionFault, match="function gone cannot be loaded"):
+        called(broken)
+
+
+def test_in_a_task_what_hangs_is_waited_for_once() -> None:
+    hanging, rows = bad(hang), pa.record_batch({"a0": pa.array([1])})
+    assert called(hanging, rows) == [2]
+    with task_of_functions(lambda spent: None):
+        limit_functions(SHORT)
+        with pytest.raises(FunctionFault):
+            called(hanging)
+        limit_functions(AMPLE)
+        with pytest.raises(FunctionFault, match="longer than 2 s"):
+            called(hanging, rows)
+    assert called(hanging, rows) == [2]
+
+
+def test_the_time_of_the_process_is_that_of_its_task() -> None:
+    @function
+    def added(n: int) -> int:
+        return sum(range(n))
+
+    spent: list[int] = []
+    with task_of_functions(spent.append):
+        called(added, pa.record_batch({"a0": pa.array([10])}))
+        called(added, pa.record_batch({"a0": pa.array([3_000_000])}))
+    few, many = spent
+    assert many > few > 0
+
+
+def test_functions_may_run_here_for_a_debugger() -> None:
+    @function
+    def own_process(n: int) -> int:
+        return os.getpid()
+
+    with functions_in_this_process():
+        assert called(own_process) == [os.getpid(), os.getpid(), None, os.getpid()]
+        assert called(next_of) == [2, 14, None, 4]
+
+
+ORPHAN = """
+import os, sys
+import pyarrow as pa
+from seine.algebra.user_functions import function
+from seine.user_code.declared_code import call_by_rows, code_of_function
+from seine.user_code.limits import FunctionLimits
+from seine.user_code.process import limit_functions
+@function
+def act(n: int) -> int:
+    os.write(2, b"%d\\n" % os.getpid())
+    return sum(range(n))
+limit_functions(FunctionLimits(seconds=3.0))
+rows = pa.record_batch({"a0": [int(sys.argv[1])]})
+call_by_rows(code_of_function(act), "call", rows, [], takes=act.takes)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("work", [1, 10**15])
+def test_a_child_ends_with_its_parent_idle_or_not(work: int) -> None:
+    parent = subprocess.Popen(
+        [sys.executable, "-c", ORPHAN, str(work)], stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert parent.stderr is not None
+    child = int(parent.stderr.readline())
+    os.kill(child, 0)
+    parent.kill()
+    parent.wait()
+    until = time.monotonic() + 60
+    while _runs(child):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def _runs(process: int) -> bool:
+    try:
+        with open(f"/proc/{process}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
