@@ -30,7 +30,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "algebra": ("errors",),
     "rows": ("algebra",),
     "documents": ("algebra", "rows"),
-    "user_code": ("algebra", "errors", "rows"),
+    "user_code": ("typed_json", "algebra", "errors", "rows"),
     "evaluate": ("algebra", "rows", "documents", "user_code"),
     "graph": ("algebra",),
     "frontends": ("algebra", "errors"),

@@ -74,9 +74,8 @@ def parse_record(line: str) -> Record:
 def print_record(record: dict[str, Any]) -> str:
     start = "never" if record["t_start"] is None else record["t_start"]
     end = "open" if record["t_end"] is None else record["t_end"]
-    return (
-        f"{record['op']} {record['query']} [{start}, {end}) {json.dumps(record['row'], ensure_ascii=False)}"
-    )
+    row = json.dumps(record["row"], ensure_ascii=False, default=float)
+    return f"{record['op']} {record['query']} [{start}, {end}) {row}"
 
 
 def _time(text: str) -> Any:

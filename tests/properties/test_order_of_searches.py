@@ -31,10 +31,12 @@ def test_one_micro_batch(seed: int, tmp_path: Path) -> None:
         records = run_local(str(script), buckets=buckets).records
         starts = _starts(records)
         assert all(times == sorted(times, key=_key) for times in starts.values())
-        records_by_buckets.append(Counter(json.dumps(record, sort_keys=True) for record in records))
+        records_by_buckets.append(
+            Counter(json.dumps(record, sort_keys=True, default=str) for record in records)
+        )
         ended: Counter[str] = Counter()
         for record in reversed(records):  # an end comes after its beginning
-            text = json.dumps({**record, "op": "", "t_end": ""}, sort_keys=True)
+            text = json.dumps({**record, "op": "", "t_end": ""}, sort_keys=True, default=str)
             if record["op"] == "-":
                 ended[text] += 1
             else:

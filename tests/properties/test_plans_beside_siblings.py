@@ -16,6 +16,7 @@ import pytest
 
 from seine.algebra.plan import Plan
 from seine.frontends.script.parser import parse_script
+from seine.frontends.script.script import Script
 from seine.frontends.sql import plan_templates
 from seine.frontends.sql.parse_select import parse_select
 from seine.frontends.sql.plan_templates import PlanTemplates
@@ -24,6 +25,7 @@ from seine.frontends.text.source_text import ScriptText
 from seine.frontends.xscl.known_blocks import KnownBlocks
 from seine.frontends.xscl.parse_xscl import parse_xscl
 from seine.run_local import run_local
+from seine.safety.verdict import refuse_unsafe
 from tests.cases.case_file import Case
 from tests.generators.constants import with_other_constants, with_strange_constants
 from tests.support.known_queries import KnownQuery, known_queries, outcome, statements_of
@@ -113,10 +115,17 @@ def _with_siblings(rng: Random, script: str) -> str:
                 words = statement.text.removesuffix(statement.query)
                 name = f"sibling_{number}_{written.count(';')}"
                 more = f"{words.replace(statement.name, name, 1)}{sibling};\n"
-                if not isinstance(outcome(parse_script, written + more, file="", folder="/"), str):
+                if not isinstance(outcome(_accepted, written + more), str):
                     written += more
         written += f"{statement.text};\n"
     return written
+
+
+def _accepted(text: str) -> Script:
+    """A script that can run; one that is wrong or unsafe is refused."""
+    script = parse_script(text, file="", folder="/")
+    refuse_unsafe(script)
+    return script
 
 
 def _records(path: Path) -> Counter[str]:

@@ -58,7 +58,7 @@ def test_sources_come_and_go(served: Served, kafka: KafkaBroker, tmp_path: Path)
     tried = console.try_out(LOCAL, script, str(tmp_path), replace=False)
     console.close()
     assert tried.rows == {"s": 6} and tried.total == 4
-    assert sorted(json.loads(one)["row"]["v"] for one in tried.records) == [2, 3, 4, 5]
+    assert sorted(json.loads(bytes(one))["row"]["v"] for one in tried.records) == [2, 3, 4, 5]
     served.register(
         "CREATE STREAM u (v BIGINT, ts BIGINT) TIMESTAMP BY ts USING json OPTIONS (path 'lines');"
     )

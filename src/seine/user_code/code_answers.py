@@ -17,11 +17,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
 import numpy as np
 import pyarrow as pa
 
 from seine.algebra.code_place import CodePlace, find_code
+from seine.typed_json import typed_value
 from seine.user_code.messages import Header
 from seine.user_code.value_folds import ValueFolds
 
@@ -54,7 +54,7 @@ class Answering:
         """Do what a header asks for."""
         what, key = header["do"], header["key"]
         if what == "load":
-            self._load(key, msgspec.convert(header["code"], CodePlace), batches[0].schema.field(0).type)
+            self._load(key, typed_value(header["code"], CodePlace), batches[0].schema.field(0).type)
             return Answer(())
         code, type_, notices = self._code[key], self._types[key], list[str]()
         match what:
