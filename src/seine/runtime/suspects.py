@@ -1,8 +1,8 @@
 """Who is suspected when processes die at one entry: one that is killed leaves no fault.
 
 Its record says which nodes were at work (`runtime/folder/at_work.py`). If the same were twice, the query that
-they serve fails; of several that they serve it is found out which one kills. If nothing was at work, as when
-the JVM dies, all queries are suspected after `DEATHS_TO_SUSPECT` deaths in a row. Finding out is a *trial*:
+they serve fails; of several that they serve it is found out which one kills. Where the same nodes were not
+at work twice, as when the JVM dies, all queries are suspected after `DEATHS_TO_SUSPECT` deaths. Finding out is a *trial*:
 the entry is tried with some of the suspects only, and what such an attempt makes is thrown away.
 
     none of a b c d: passes    a b: passes    c: dies       c fails; a, b and d are back
@@ -26,7 +26,7 @@ from seine.runtime.folder.failures import Failure
 _logger = logging.getLogger(__name__)
 
 DEATHS_TO_BELIEVE = 2  # with the same nodes at work; a single one may be the machine's doing
-DEATHS_TO_SUSPECT = 4  # without anybody at work; fewer may be the doing of whoever else needs memory
+DEATHS_TO_SUSPECT = 4  # without the same evidence twice; fewer may be the doing of whoever else needs memory
 
 
 class Trial:
@@ -132,7 +132,7 @@ class Suspects:
         key = entry.number, entry.withheld, nodes
         self._seen[key] += 1
         if self._seen[key] < DEATHS_TO_BELIEVE:
-            return {}
+            return self._without_evidence(entry)
         network, _ = network_of(self._deployment, entry)
         known = [i for i in nodes if i in network.nodes]
         users = sorted(set[str]().union(*(served_queries(network, i) for i in known)))
@@ -143,6 +143,7 @@ class Suspects:
         return self._try(entry.number, users) if users else self._without_evidence(entry)
 
     def _without_evidence(self, entry: Entry) -> dict[str, Failure]:
+        """Count a death that nobody in particular is suspected of; after some all are."""
         key = entry.number, entry.withheld
         self._deaths[key] += 1
         if self._deaths[key] < DEATHS_TO_SUSPECT or entry.number in self._hopeless:

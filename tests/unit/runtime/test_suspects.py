@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import combinations
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 
+from seine.runtime.folder.at_work import work_record
 from seine.runtime.suspects import DEATHS_TO_BELIEVE, DEATHS_TO_SUSPECT, Trial
 from seine.service.stopped_folder import StoppedFolder
 from tests.support.dying_rig import ENDS, DyingRig, Killed, deadly_reverse
@@ -145,6 +147,32 @@ def test_deaths_that_nobody_was_at_work_at_blame_nobody(tmp_path: Path) -> None:
     assert {*rig.states().values()} == {"running"}
     rig.run()
     assert wrong_answers(rig, values) == []
+    rig.service.close()
+
+
+@seeds(4)
+def test_deaths_at_ever_other_nodes_come_to_a_trial(tmp_path: Path, seed: int) -> None:
+    """Where no task is known, what was at work is that of all workers: it is hardly ever the same twice."""
+    rng, rig = Random(seed), DyingRig(tmp_path)
+    rig.register(STREAM + GOOD)
+    rig.feed(*range(20))
+    nodes = [*rig.service.registrar.network.nodes]
+    others = iter(rng.sample([*combinations(sorted(nodes), 2)], DEATHS_TO_SUSPECT))
+
+    def work(number: int) -> Any:
+        record = work_record(rig.service.deployment.at_work)
+        record.begin(number)
+        record.note(next(others))
+        raise Killed
+
+    tried = []
+    for _ in range(DEATHS_TO_SUSPECT):
+        with pytest.raises(Killed):
+            rig.service.driver.run_some(work)
+        tried.append(rig.service.driver.settle_death())
+    assert tried == [False] * (DEATHS_TO_SUSPECT - 1) + [True]
+    rig.run()
+    assert rig.trials > 2 and {*rig.states().values()} == {"running"}
     rig.service.close()
 
 

@@ -14,6 +14,8 @@ import os
 import resource
 from dataclasses import dataclass
 
+from seine.process_limits import bound_process
+
 _PAGE = resource.getpagesize()
 _ROOM_TO_TELL = 64_000_000  # bytes
 _RESIDENT, _SHARED, _DATA = 1, 2, 5  # fields of /proc/self/statm, in pages
@@ -41,7 +43,7 @@ class WorkerMemory:
 
     def give_room(self) -> None:
         """Let the process have a little more, so that it can tell what it was refused before it ends."""
-        _bound_data(self.mapped + _ROOM_TO_TELL)
+        bound_process(resource.RLIMIT_DATA, self.mapped + _ROOM_TO_TELL)
 
 
 _held: WorkerMemory | None = None
@@ -59,20 +61,12 @@ def hold_memory(limit: int) -> None:
         return
     if limit == 0:
         _held = None
-        _bound_data(None)
+        bound_process(resource.RLIMIT_DATA, None)
         return
     pages = _pages()
     room = max(0, limit - (pages[_RESIDENT] - pages[_SHARED]) * _PAGE)
-    _held = WorkerMemory(limit, _bound_data(pages[_DATA] * _PAGE + room))
-
-
-def _bound_data(size: int | None) -> int:
-    """Set what the process may map, which is never more than the system allows; None: as much as that."""
-    hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
-    if size is None or hard != resource.RLIM_INFINITY:
-        size = hard if size is None else min(size, hard)
-    resource.setrlimit(resource.RLIMIT_DATA, (size, hard))
-    return size
+    mapped = bound_process(resource.RLIMIT_DATA, pages[_DATA] * _PAGE + room)
+    _held = WorkerMemory(limit, mapped)
 
 
 def _pages() -> list[int]:
