@@ -2,8 +2,8 @@
 
 Its record says which nodes were at work (`runtime/folder/at_work.py`). If the same were twice, the query that
 they serve fails; of several that they serve it is found out which one kills. Where the same nodes were not
-at work twice, as when the JVM dies, all queries are suspected after `DEATHS_TO_SUSPECT` deaths. Finding out is a *trial*:
-the entry is tried with some of the suspects only, and what such an attempt makes is thrown away.
+at work twice, as when the JVM dies, all queries are suspected after `DEATHS_TO_SUSPECT` deaths. Finding out
+is a *trial*: an attempt at the entry with some of the suspects only, of which nothing is delivered.
 
     none of a b c d: passes    a b: passes    c: dies       c fails; a, b and d are back
 
@@ -17,6 +17,7 @@ import logging
 from collections import Counter
 from collections.abc import Collection, Sequence
 
+from seine.errors import RunError
 from seine.intake.journal import Entry
 from seine.runtime.culprits import network_of, served_queries
 from seine.runtime.folder.at_work import AtWork, clear_at_work, read_at_work
@@ -113,13 +114,21 @@ class Suspects:
             trial.passed()
             self._after_attempt(number)
 
-    def queries_at_work(self, number: int) -> set[str]:
-        """The queries for which nodes are at work at this moment."""
-        network, _ = network_of(self._deployment, self._deployment.journal.load(number))
-        nodes = {
-            i for one in read_at_work(self._deployment.at_work) if one.entry == number for i in one.nodes
-        }
-        return set[str]().union(*(served_queries(network, i) for i in nodes if i in network.nodes))
+    def is_held_up(self, number: int, gone: Collection[str]) -> bool:
+        """Whether a node is at work at this moment that serves some of these queries and no others.
+
+        Any thread may ask; an entry that is committed meanwhile is held up no more.
+        """
+        try:
+            network, _ = network_of(self._deployment, self._deployment.journal.load(number))
+        except (RunError, FileNotFoundError):
+            if self._deployment.journal.exists(number):
+                raise
+            return False
+        records = read_at_work(self._deployment.at_work)
+        nodes = {i for one in records if one.entry == number for i in one.nodes if i in network.nodes}
+        served = [served_queries(network, i) for i in nodes]
+        return any(users and users <= {*gone} for users in served)
 
     def _evidence(self, number: int, task: int | None) -> list[AtWork]:
         """The records of the process that died; of a host that cannot tell, of all that were at work."""
