@@ -1,8 +1,11 @@
 """What a worker process may take of the machine's memory, for itself: pages that it shares do not count.
 
 `RLIMIT_DATA` bounds what a process may write to and shares with nobody, mapped segments of state excluded.
-So whoever asks for more is refused there and then, at the node at work, and the kernel never has to choose
-whom to kill. The limit is put so far above what the process has mapped now as it may still take.
+What is reserved counts as well as what is used: stacks of threads, and room that allocators keep. So whoever
+asks for more is refused there and then, at the node at work, and workers do not come to the point where the
+kernel chooses whom to kill. Others may bring them there: processes of users' code and scripts that are tried
+have limits of their own beside it. The limit is put so far above what the process has mapped now as it may
+still take.
 
 Law: the resident private memory of a process that is held is at most its limit, or what it was when it was
 first held. Where there is no /proc, as on macOS, nothing is held.
