@@ -83,7 +83,7 @@ def keep_functions(folder: str) -> None:
 
 
 _current: tuple[str, int, int] | None = None  # the index that this process has read last
-_brought: dict[str, object] = {}  # what indexes have brought, by name
+_brought: dict[str, object] = {}  # what indexes have brought, by name in small letters
 
 
 def load_functions(folder: str) -> bool:
@@ -103,21 +103,27 @@ def load_functions(folder: str) -> bool:
     kept = read_record(index, KeptFunctions)
     names = [name for one in kept.files for name in one.functions] + [one.name for one in kept.functions]
     missing = [name for name in names if _makes_way(name)]
+    try:
+        _register(folder, kept)
+    finally:
+        _brought.update((name.lower(), _known(name)) for name in missing)
+    _current = mark
+    return True
+
+
+def _register(folder: str, kept: KeptFunctions) -> None:
     for one in kept.files:
         if not all(map(_known, one.functions)):
             register_module(_path(folder, one.file))
     for function in kept.functions:
         if user_functions.lookup(function.name) is None:
             user_functions.register(_imported(function) if function.module else _pickled(folder, function))
-    _brought.update((name, _known(name)) for name in missing)
-    _current = mark
-    return True
 
 
 def _makes_way(name: str) -> bool:
     """Whether a name is free; one that an index has brought is freed."""
     known = _known(name)
-    if known is not None and _brought.get(name) is known:
+    if known is not None and _brought.get(name.lower()) is known:
         user_functions.unregister(name)
         aggregates.unregister(name)
     return _known(name) is None
