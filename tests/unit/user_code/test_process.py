@@ -161,6 +161,7 @@ def test_the_time_of_the_process_is_that_of_its_task() -> None:
         return sum(range(n))
 
     spent: list[int] = []
+    called(added)  # a process imports what it needs at its first call
     with task_of_functions(spent.append):
         called(added, pa.record_batch({"a0": pa.array([10])}))
         called(added, pa.record_batch({"a0": pa.array([3_000_000])}))

@@ -164,9 +164,9 @@ def test_a_process_calls_what_the_pipeline_at_hand_has_declared(
 ) -> None:
     """Workers outlive pipelines: the next one, or the same one begun anew, may have other code by a name."""
     for step in programs:
-        own = OF_A_PROGRAM.replace("STEP = 2", f"STEP = {step}")
+        program = OF_A_PROGRAM.replace("STEP = 2", f"STEP = {step}")
         (tmp_path / f"own{step}.py").write_text(
-            own.replace("keep_functions(sys", REGISTERED + "keep_functions(sys")
+            program.replace("keep_functions(sys", REGISTERED + "keep_functions(sys")
         )
         (tmp_path / f"file{step}.py").write_text(OF_A_FILE.replace("STEP", str(step)))
     turns = [
