@@ -19,10 +19,11 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "shortages": (),
     "typed_json": (),
     "postgres_timeouts": (),
+    "process_limits": (),
     "algebra": ("errors",),
     "rows": ("algebra",),
     "documents": ("algebra", "rows"),
-    "user_code": ("typed_json", "algebra", "errors", "rows"),
+    "user_code": ("process_limits", "typed_json", "algebra", "errors", "rows"),
     "evaluate": ("algebra", "rows", "documents", "user_code"),
     "graph": ("algebra",),
     "frontends": ("algebra", "errors"),
@@ -30,6 +31,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "keyword_networks": ("algebra", "errors", "rows"),
     "document_templates": ("algebra", "rows"),
     "operators": (
+        "process_limits",
         "disk_sync",
         "typed_json",
         "algebra",
@@ -123,6 +125,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "run_local": ("scratch_folder", "errors", "operators", "frontends", "network", "runtime", "run"),
     "testing": ("scratch_folder", "algebra", "errors", "user_code", "frontends", "run", "run_local"),
     "service": (
+        "process_limits",
         "shortages",
         "disk_sync",
         "typed_json",
