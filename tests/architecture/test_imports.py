@@ -27,10 +27,11 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "shortages": (),
     "typed_json": (),
     "postgres_timeouts": (),
+    "process_limits": (),
     "algebra": ("errors",),
     "rows": ("algebra",),
     "documents": ("algebra", "rows"),
-    "user_code": ("typed_json", "algebra", "errors", "rows"),
+    "user_code": ("process_limits", "typed_json", "algebra", "errors", "rows"),
     "evaluate": ("algebra", "rows", "documents", "user_code"),
     "graph": ("algebra",),
     "frontends": ("algebra", "errors"),
@@ -38,6 +39,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "keyword_networks": ("algebra", "errors", "rows"),
     "document_templates": ("algebra",),
     "operators": (
+        "process_limits",
         "disk_sync",
         "typed_json",
         "algebra",
@@ -131,6 +133,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "run_local": ("scratch_folder", "errors", "operators", "frontends", "network", "runtime", "run"),
     "testing": ("scratch_folder", "algebra", "errors", "user_code", "frontends", "run", "run_local"),
     "service": (
+        "process_limits",
         "shortages",
         "disk_sync",
         "typed_json",

@@ -25,8 +25,6 @@ INTERFACE = (
 KEPT = {
     "catalog.catalog_view:CatalogView.nodes_like": "nodes as relations (ARGUS 5.1.5), to be asked with SQL",
     "algebra.document_text": "XSCL plans as text, which reads back as the same plan",
-    "algebra.aggregates:unregister": "undoes `register`, for programs and tests that share a process",
-    "algebra.user_functions:unregister": "undoes `register`, for programs and tests that share a process",
 }
 
 

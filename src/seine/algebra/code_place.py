@@ -42,7 +42,10 @@ def find_code(place: CodePlace) -> Any:
         return pickle.loads(base64.b64decode(place.pickled))  # noqa: S301 - who runs Seine wrote it
     if place.text is not None:
         module = sys.modules.get(place.module) or run_text(place.module, place.path, place.text)
-        return next(one for one in vars(module).values() if _is_called(one, place.name))
+        code = next((one for one in vars(module).values() if _is_called(one, place.name)), None)
+        if code is None:
+            raise LookupError(f"'{place.path}' declares no {place.name}")
+        return code
     return attribute_of(import_module(place.module), place.attribute)
 
 
@@ -60,13 +63,17 @@ class _TextLoader(SourceLoader):
 
 
 def run_text(name: str, path: str, text: str) -> ModuleType:
-    """Run the text of a Python file as a module of this name."""
+    """Run the text of a Python file as a module of this name; one that fails half way is not kept."""
     loader = _TextLoader(path, text)
     spec = spec_from_loader(name, loader)
     assert spec is not None
     module = module_from_spec(spec)
     sys.modules[name] = module
-    loader.exec_module(module)
+    try:
+        loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
     return module
 
 

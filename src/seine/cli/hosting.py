@@ -155,7 +155,10 @@ def add_function_limits(parser: argparse.ArgumentParser) -> None:
 
 
 def _seconds(text: str) -> float:
-    seconds = float(text)
+    try:
+        seconds = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError("is a number of seconds") from None
     if not 0 < seconds < float("inf"):
         raise argparse.ArgumentTypeError("must be above 0")
     return seconds

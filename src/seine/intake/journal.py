@@ -178,8 +178,8 @@ class Journal:
         try:
             with open(os.path.join(folder, "entry.json"), "rb") as file:
                 entry = read_json(file.read(), Entry)
-            names = [name for name in os.listdir(folder) if name == _TRIED or name.startswith(_WITHHELD)]
-            left_out = [_queries(os.path.join(folder, name)) for name in names]
+            left_out = [_queries(os.path.join(folder, name)) for name in _amendments(folder)]
+            left_out.append(_tried_without(os.path.join(folder, _TRIED)))
         except FileNotFoundError:
             raise RunError(f"the journal {self.folder} has no entry {number}") from None
         except ValueError:
@@ -237,11 +237,12 @@ class Journal:
         Nobody may be running it. It is not synced: after a power cut nobody is on trial.
         """
         path = os.path.join(self._folder(number), _TRIED)
-        if queries:
-            self._put_beside(number, path, write_json(sorted(queries)))
-        elif os.path.exists(path):
-            os.unlink(path)
-            self._look_again(number)
+        with self._turn:
+            if queries:
+                self._put_beside(number, path, write_json(sorted(queries)))
+            elif os.path.exists(path):
+                os.unlink(path)
+                self._look_again(number)
 
     def _put_beside(self, number: int, path: str, content: bytes) -> None:
         """Add a file to an entry that is written, whole or not at all."""
@@ -399,6 +400,14 @@ def _queries(path: str) -> list[str]:
     """The queries that a file beside an entry names."""
     with open(path, "rb") as file:
         return read_json(file.read(), list[str])
+
+
+def _tried_without(path: str) -> list[str]:
+    """The queries without which an entry is tried; the file may go at any time."""
+    try:
+        return _queries(path)
+    except FileNotFoundError:
+        return []
 
 
 def _write_batch(path: str, batch: pa.RecordBatch) -> None:

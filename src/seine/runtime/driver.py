@@ -138,7 +138,7 @@ class Driver:
     def leave_out(self, queries: Collection[str]) -> None:
         """Let queries that are to run no more not hold up the entry that is worked on; from any thread.
 
-        If nodes of theirs are still at work in a few seconds, the pipeline is started again without them.
+        If nodes of theirs alone are at work in a few seconds, the pipeline is started again without them.
         """
         leaving = self._leaving
         if leaving is None or leaving.entry != self.committed + 1:
@@ -146,13 +146,12 @@ class Driver:
         leaving.add(queries)
 
     def _is_held_up(self) -> bool:
-        """Whether queries that are to run no more are still at work on the entry of then."""
+        """Whether nodes of queries that are to run no more, and of no others, are at work on that entry."""
         leaving = self._leaving
         if leaving is None or leaving.entry != self.committed + 1 or not leaving.is_due():
             return False
         if self._deployment.journal.exists(leaving.entry):
-            at_work = self._suspects.queries_at_work(leaving.entry)
-            leaving.holds_up = not leaving.queries.isdisjoint(at_work)
+            leaving.holds_up = self._suspects.is_held_up(leaving.entry, leaving.queries)
         return leaving.holds_up
 
     @property

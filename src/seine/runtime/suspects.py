@@ -1,9 +1,9 @@
 """Who is suspected when processes die at one entry: one that is killed leaves no fault.
 
 Its record says which nodes were at work (`runtime/folder/at_work.py`). If the same were twice, the query that
-they serve fails; of several that they serve it is found out which one kills. If nothing was at work, as when
-the JVM dies, all queries are suspected after `DEATHS_TO_SUSPECT` deaths in a row. Finding out is a *trial*:
-the entry is tried with some of the suspects only, and what such an attempt makes is thrown away.
+they serve fails; of several that they serve it is found out which one kills. Where the same nodes were not
+at work twice, as when the JVM dies, all queries are suspected after `DEATHS_TO_SUSPECT` deaths. Finding out
+is a *trial*: an attempt at the entry with some of the suspects only, of which nothing is delivered.
 
     none of a b c d: passes    a b: passes    c: dies       c fails; a, b and d are back
 
@@ -17,6 +17,7 @@ import logging
 from collections import Counter
 from collections.abc import Collection, Sequence
 
+from seine.errors import RunError
 from seine.intake.journal import Entry
 from seine.runtime.culprits import network_of, served_queries
 from seine.runtime.folder.at_work import AtWork, clear_at_work, read_at_work
@@ -26,7 +27,7 @@ from seine.runtime.folder.failures import Failure
 _logger = logging.getLogger(__name__)
 
 DEATHS_TO_BELIEVE = 2  # with the same nodes at work; a single one may be the machine's doing
-DEATHS_TO_SUSPECT = 4  # without anybody at work; fewer may be the doing of whoever else needs memory
+DEATHS_TO_SUSPECT = 4  # without the same evidence twice; fewer may be the doing of whoever else needs memory
 
 
 class Trial:
@@ -113,13 +114,21 @@ class Suspects:
             trial.passed()
             self._after_attempt(number)
 
-    def queries_at_work(self, number: int) -> set[str]:
-        """The queries for which nodes are at work at this moment."""
-        network, _ = network_of(self._deployment, self._deployment.journal.load(number))
-        nodes = {
-            i for one in read_at_work(self._deployment.at_work) if one.entry == number for i in one.nodes
-        }
-        return set[str]().union(*(served_queries(network, i) for i in nodes if i in network.nodes))
+    def is_held_up(self, number: int, gone: Collection[str]) -> bool:
+        """Whether a node is at work at this moment that serves some of these queries and no others.
+
+        Any thread may ask; an entry that is committed meanwhile is held up no more.
+        """
+        try:
+            network, _ = network_of(self._deployment, self._deployment.journal.load(number))
+        except (RunError, FileNotFoundError):
+            if self._deployment.journal.exists(number):
+                raise
+            return False
+        records = read_at_work(self._deployment.at_work)
+        nodes = {i for one in records if one.entry == number for i in one.nodes if i in network.nodes}
+        served = [served_queries(network, i) for i in nodes]
+        return any(users and users <= {*gone} for users in served)
 
     def _evidence(self, number: int, task: int | None) -> list[AtWork]:
         """The records of the process that died; of a host that cannot tell, of all that were at work."""
@@ -132,7 +141,7 @@ class Suspects:
         key = entry.number, entry.withheld, nodes
         self._seen[key] += 1
         if self._seen[key] < DEATHS_TO_BELIEVE:
-            return {}
+            return self._without_evidence(entry)
         network, _ = network_of(self._deployment, entry)
         known = [i for i in nodes if i in network.nodes]
         users = sorted(set[str]().union(*(served_queries(network, i) for i in known)))
@@ -143,6 +152,7 @@ class Suspects:
         return self._try(entry.number, users) if users else self._without_evidence(entry)
 
     def _without_evidence(self, entry: Entry) -> dict[str, Failure]:
+        """Count a death that nobody in particular is suspected of; after some all are."""
         key = entry.number, entry.withheld
         self._deaths[key] += 1
         if self._deaths[key] < DEATHS_TO_SUSPECT or entry.number in self._hopeless:

@@ -46,7 +46,7 @@ from seine.spark.running import Running
 from seine.spark.session import require_settings
 from seine.spark.typed_results import follow_results
 from seine.user_code.declared_code import place_of_function
-from seine.user_code.limits import FunctionLimits
+from seine.user_code.limits import given_limits
 
 _logger = logging.getLogger(__name__)
 
@@ -184,13 +184,14 @@ class Engine:
         Sinks get them besides, and the run ends when these have everything; `${NAME}` is in the environment.
         Functions of your own take at most `function_seconds` for a batch, 10, and their processes have at
         most `function_bytes` of memory for themselves, 2 GiB: else the queries that call them fail.
+        What the workers themselves may take is the session's affair, which may have other jobs for them.
         With `available_now`, what the DataFrames have now is processed and the run ends. After a
         crash a callback may get the records of one micro-batch again; the others never do.
         """
         self._refuse_started()
         if callback is not None and out is not None:
             raise SeineError("records go to a callback or to a file, not to both")
-        usual = FunctionLimits()
+        limits = given_limits(function_seconds, function_bytes)
         folder = self._path("results") if callback is None and out is None else None
         frames = {name: frame for name, frame in self._frames.items() if name in self._declared.streams}
         options = Options(
@@ -204,9 +205,7 @@ class Engine:
             live=True,
             depth=depth,
             keep=None if keep is None else RetentionLimit.parse(keep),
-            budget=WorkBudget(
-                functions=FunctionLimits(function_seconds or usual.seconds, function_bytes or usual.bytes)
-            ),
+            budget=WorkBudget(functions=limits),
         )
         run = Run(Script(self._declared.copy(), dict(self._positions)), options)
         self._started = True

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
+from seine.process_limits import bound_process
 from seine.user_code.code_answers import Answering, LoadError
 from seine.user_code.messages import EndedError, Header, Link
 
@@ -21,13 +22,13 @@ _ORPHAN_SECONDS = 5.0  # beyond its limit, before a process ends itself
 
 
 def main(end: int, most_bytes: int) -> None:
-    """Answer what comes by a socket, in no more memory of its own than so many bytes."""
+    """Answer what comes by a socket, in at most so much memory of its own, or what the system allows."""
     os.dup2(2, 1)  # what users' code prints is no answer, and no result
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     pa.set_memory_pool(pa.system_memory_pool())
-    resource.setrlimit(resource.RLIMIT_DATA, (most_bytes, most_bytes))
+    bound_process(resource.RLIMIT_DATA, most_bytes, for_good=True)
     link, answering = Link(socket.socket(fileno=end)), Answering()
     while True:
         try:

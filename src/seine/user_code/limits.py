@@ -8,7 +8,7 @@ from contextvars import ContextVar
 
 from msgspec import Struct
 
-from seine.errors import RunError
+from seine.errors import RunError, SeineError
 
 MOST_ROWS = 10_000  # of one request; so a limit for a batch is one for a row
 
@@ -18,6 +18,17 @@ class FunctionLimits(Struct, frozen=True):
 
     seconds: float = 10.0
     bytes: int = 2 << 30
+
+
+def given_limits(seconds: float | None, size: int | None) -> FunctionLimits:
+    """The limits that a program gives; None: the usual ones. Refuses what nothing could keep."""
+    usual = FunctionLimits()
+    for name, given in (("function_seconds", seconds), ("function_bytes", size)):
+        if given is not None and not 0 < given < float("inf"):
+            raise SeineError(f"{name} is {given!r}", hint="give a number above 0")
+    return FunctionLimits(
+        usual.seconds if seconds is None else seconds, usual.bytes if size is None else size
+    )
 
 
 class FunctionFault(RunError):

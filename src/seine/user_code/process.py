@@ -4,8 +4,9 @@
     ask(place, "call", arguments) ──request──> runs the function
               values              <──answer─── ... or hangs, dies, needs too much memory: a FunctionFault
 
-A request has at most `MOST_ROWS` rows: the limit of time is one of time a row. What dies is tried once more,
-in another child: it may have been somebody else's doing. What hangs is not: who waits has waited long enough.
+The limit of time is that of `MOST_ROWS` rows, the most that a request has; a group of an aggregate with more
+values has as much time for each so many. What dies is tried once more, in another child: it may have been
+somebody else's doing. What hangs is not: who waits has waited long enough.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import atexit
 import hashlib
 import json
+import math
 import os
 import signal
 import socket
@@ -32,7 +34,7 @@ import pyarrow as pa
 
 from seine.algebra.code_place import CodePlace
 from seine.user_code.code_answers import Answer, Answering, LoadError
-from seine.user_code.limits import FunctionFault, FunctionLimits, function_task
+from seine.user_code.limits import MOST_ROWS, FunctionFault, FunctionLimits, function_task
 from seine.user_code.messages import EndedError, Header, Link
 
 _LOAD_SECONDS = 60.0  # to start and to load users' code: a module may read a model
@@ -177,7 +179,8 @@ class _Child:
             self._loaded.add(code.key)
         unit = "value" if header["do"] in ("alive", "lasting") else "row"
         length = f"for a batch of {rows:,} {unit}{'s' if rows != 1 else ''}"
-        return self._exchange(code, header | {"key": code.key}, batches, self._limits.seconds, length)
+        seconds = self._limits.seconds * max(1, math.ceil(rows / MOST_ROWS))
+        return self._exchange(code, header | {"key": code.key}, batches, seconds, length)
 
     def _exchange(
         self,

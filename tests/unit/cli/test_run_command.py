@@ -39,6 +39,18 @@ def _carried_here(script: Script, options: Options, arguments: argparse.Namespac
         run.close()
 
 
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [("abc", "is a number of seconds"), ("0", "must be above 0"), ("inf", "must be above 0")],
+)
+def test_a_time_that_functions_cannot_have_is_refused(
+    given: str, reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["run", "x.sql", "--function-seconds", given])
+    assert f"argument --function-seconds: {reason}" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("state", ["state", None])
 def test_records_that_a_webhook_did_not_take_are_told_and_kept(
     state: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -43,6 +43,19 @@ def test_an_entry_reads_back(tmp_path: Path) -> None:
     assert os.path.dirname(entry.path(NAME)) == entry.folder
 
 
+def test_a_trial_may_end_while_an_entry_is_read(tmp_path: Path) -> None:
+    """The file is listed and then gone; the queries that failed for good stay withheld."""
+    journal = Journal(str(tmp_path))
+    entry = journal.append(draft(0))
+    journal.withhold(0, ["failed"])
+    journal.try_without(0, ["suspect"])
+    assert Journal(str(tmp_path)).load(0).withheld == ("failed", "suspect")
+    tried = Path(entry.folder, "tried-without.json")
+    tried.unlink()
+    tried.symlink_to(tmp_path / "nowhere")
+    assert Journal(str(tmp_path)).load(0).withheld == ("failed",)
+
+
 def test_old_entries_go_and_the_newest_stays(tmp_path: Path) -> None:
     journal = Journal(str(tmp_path))
     for i in range(5):

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import combinations
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 
+from seine.runtime.culprits import served_queries
+from seine.runtime.folder.at_work import read_at_work, work_record
 from seine.runtime.suspects import DEATHS_TO_BELIEVE, DEATHS_TO_SUSPECT, Trial
 from seine.service.stopped_folder import StoppedFolder
 from tests.support.dying_rig import ENDS, DyingRig, Killed, deadly_reverse
@@ -124,6 +127,33 @@ def test_a_dropped_query_harms_no_entry_that_was_admitted_with_it(
     rig.service.close()
 
 
+def test_only_nodes_that_nobody_else_uses_hold_up_an_entry(tmp_path: Path) -> None:
+    rig = DyingRig(tmp_path)
+    pairs = "SELECT x.a AS a FROM s x, s y WHERE x.a < 20 AND y.a < {}"
+    rig.register(STREAM + "".join(f"CREATE QUERY q{i} AS {pairs.format(i)};" for i in (1, 2)))
+    rig.feed(*range(20))
+    assert rig.service.driver._feed()
+    network, suspects = rig.service.registrar.network, rig.service.driver._suspects
+    shared = [i for i in network.nodes if served_queries(network, i) == {"q1", "q2"}]
+    record = work_record(rig.service.deployment.at_work)
+    record.begin(0)
+    assert shared and not suspects.is_held_up(0, {"q1", "q2"})
+    for node in shared:
+        record.note((node,))
+        gone: list[set[str]] = [{"q1"}, {"q2"}, {"q1", "q2"}]
+        assert [suspects.is_held_up(0, one) for one in gone] == [False, False, True]
+    assert not suspects.is_held_up(7, {"q1", "q2"}), "an entry that is there no more"
+    rig.service.close()
+
+
+def test_what_was_at_work_may_be_cleared_while_it_is_read(tmp_path: Path) -> None:
+    record = work_record(str(tmp_path / "at_work"))
+    record.begin(3)
+    (tmp_path / "at_work" / "cleared").symlink_to(tmp_path / "nowhere")
+    assert [one.entry for one in read_at_work(str(tmp_path / "at_work"))] == [3]
+    assert read_at_work(str(tmp_path / "nowhere")) == []
+
+
 def die(rig: DyingRig, times: int = 1) -> None:
     """Deaths of which nothing is known, as those of the JVM."""
 
@@ -145,6 +175,32 @@ def test_deaths_that_nobody_was_at_work_at_blame_nobody(tmp_path: Path) -> None:
     assert {*rig.states().values()} == {"running"}
     rig.run()
     assert wrong_answers(rig, values) == []
+    rig.service.close()
+
+
+@seeds(4)
+def test_deaths_at_ever_other_nodes_come_to_a_trial(tmp_path: Path, seed: int) -> None:
+    """Where no task is known, what was at work is that of all workers: it is hardly ever the same twice."""
+    rng, rig = Random(seed), DyingRig(tmp_path)
+    rig.register(STREAM + GOOD)
+    rig.feed(*range(20))
+    nodes = [*rig.service.registrar.network.nodes]
+    others = iter(rng.sample([*combinations(sorted(nodes), 2)], DEATHS_TO_SUSPECT))
+
+    def work(number: int) -> Any:
+        record = work_record(rig.service.deployment.at_work)
+        record.begin(number)
+        record.note(next(others))
+        raise Killed
+
+    tried = []
+    for _ in range(DEATHS_TO_SUSPECT):
+        with pytest.raises(Killed):
+            rig.service.driver.run_some(work)
+        tried.append(rig.service.driver.settle_death())
+    assert tried == [False] * (DEATHS_TO_SUSPECT - 1) + [True]
+    rig.run()
+    assert rig.trials > 2 and {*rig.states().values()} == {"running"}
     rig.service.close()
 
 

@@ -12,11 +12,13 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from msgspec.structs import replace
 
+from seine.algebra.code_place import CodePlace
 from seine.algebra.user_functions import UserFunction, function
 from seine.user_code.declared_code import call_by_rows, code_of_function
-from seine.user_code.limits import FunctionFault, FunctionLimits, task_of_functions
-from seine.user_code.process import functions_in_this_process, limit_functions
+from seine.user_code.limits import MOST_ROWS, FunctionFault, FunctionLimits, task_of_functions
+from seine.user_code.process import UserCode, functions_in_this_process, limit_functions
 
 ROWS = pa.record_batch({"a0": pa.array([1, 13, None, 3])})
 
@@ -126,12 +128,40 @@ def test_in_a_task_what_hangs_is_waited_for_once() -> None:
     assert called(hanging, rows) == [2]
 
 
+def test_a_group_with_more_values_than_a_batch_has_time_for_all_of_them() -> None:
+    @function
+    def lingering(n: int) -> int:
+        time.sleep(3)
+        return n
+
+    limit_functions(SHORT)
+    one, code = pa.record_batch({"a0": pa.array([1])}), code_of_function(lingering)
+    assert code.ask("call", [one], 2 * MOST_ROWS + 1, takes=lingering.takes).columns[0].to_pylist() == [1]
+    with pytest.raises(FunctionFault, match="longer than 2 s for a batch of 10,000 rows"):
+        code.ask("call", [one], MOST_ROWS, takes=lingering.takes)
+
+
+def test_a_file_that_fails_while_it_is_run_says_so_each_time() -> None:
+    """In the process of a debugger, too, where modules stay."""
+    text = "import seine\n\nraise ValueError('half way')\n"
+    place = CodePlace("late", "seine_udf_half_way", path="half.py", text=text)
+    code = UserCode("function late", "late", place, pa.int64())
+    with functions_in_this_process():
+        for _ in range(2):
+            with pytest.raises(FunctionFault, match="function late cannot be loaded: ValueError: half way"):
+                code.ask("call", [ROWS], 4, takes=(False,))
+    empty = UserCode("function late", "late", replace(place, text="late = 1"), pa.int64())
+    with pytest.raises(FunctionFault, match=r"cannot be loaded: LookupError: 'half\.py' declares no late"):
+        empty.ask("call", [ROWS], 4, takes=(False,))
+
+
 def test_the_time_of_the_process_is_that_of_its_task() -> None:
     @function
     def added(n: int) -> int:
         return sum(range(n))
 
     spent: list[int] = []
+    called(added)  # a process imports what it needs at its first call
     with task_of_functions(spent.append):
         called(added, pa.record_batch({"a0": pa.array([10])}))
         called(added, pa.record_batch({"a0": pa.array([3_000_000])}))

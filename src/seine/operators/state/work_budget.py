@@ -188,7 +188,9 @@ class WorkMeter(Spender):
             _meter.reset(token)
 
     def spend(self, called: Called, steps: int, size: int) -> None:
-        """The nodes at work spend so much more on a call."""
+        """The nodes at work spend so much more on a call; where none are it is nobody's, and not counted."""
+        if not self._at:
+            return
         calls = self._called.setdefault(self._at, CallsSpent())
         calls.add(called, steps, size)
         over = self.over(calls.total)
@@ -215,8 +217,9 @@ class WorkMeter(Spender):
         return before
 
     def spent_elsewhere(self, cpu: int) -> None:
-        """Another process has worked so long for the nodes at work."""
-        self._cpu[self._at] += cpu
+        """Another process has worked so long for the nodes at work, if any are."""
+        if self._at:
+            self._cpu[self._at] += cpu
 
     def _look_at_memory(self) -> None:
         """Put down to the nodes at work what the process has taken since the last look."""
@@ -233,8 +236,8 @@ class WorkMeter(Spender):
         """
         if self._memory is None:
             return NodeFault("memory", _words(error), self._at) if self._at else None
+        self._memory.give_room()  # to look at what is left takes some memory, too
         left = self._memory.free()
-        self._memory.give_room()
         self._look_at_memory()
         self._grown[self._at] += left
         nodes, size = max(self._grown.items(), key=lambda one: one[1])
@@ -279,7 +282,9 @@ class WorkMeter(Spender):
             yield piece
 
     def formed(self, candidates: int) -> None:
-        """The nodes at work look at so many candidates more."""
+        """The nodes at work look at so many candidates more; where none are nobody counts them."""
+        if not self._at:
+            return
         self._candidates[self._at] += candidates
         if self._candidates[self._at] > self.budget.candidates:
             raise NodeFault("budget", self.budget.too_many_candidates, self._at)

@@ -1,8 +1,11 @@
 """What a worker process may take of the machine's memory, for itself: pages that it shares do not count.
 
 `RLIMIT_DATA` bounds what a process may write to and shares with nobody, mapped segments of state excluded.
-So whoever asks for more is refused there and then, at the node at work, and the kernel never has to choose
-whom to kill. The limit is put so far above what the process has mapped now as it may still take.
+What is reserved counts as well as what is used: stacks of threads, and room that allocators keep. So whoever
+asks for more is refused there and then, at the node at work, and workers do not come to the point where the
+kernel chooses whom to kill. Others may bring them there: processes of users' code and scripts that are tried
+have limits of their own beside it. The limit is put so far above what the process has mapped now as it may
+still take.
 
 Law: the resident private memory of a process that is held is at most its limit, or what it was when it was
 first held. Where there is no /proc, as on macOS, nothing is held.
@@ -13,6 +16,8 @@ from __future__ import annotations
 import os
 import resource
 from dataclasses import dataclass
+
+from seine.process_limits import bound_process
 
 _PAGE = resource.getpagesize()
 _ROOM_TO_TELL = 64_000_000  # bytes
@@ -41,7 +46,7 @@ class WorkerMemory:
 
     def give_room(self) -> None:
         """Let the process have a little more, so that it can tell what it was refused before it ends."""
-        _bound_data(self.mapped + _ROOM_TO_TELL)
+        bound_process(resource.RLIMIT_DATA, self.mapped + _ROOM_TO_TELL)
 
 
 _held: WorkerMemory | None = None
@@ -59,20 +64,12 @@ def hold_memory(limit: int) -> None:
         return
     if limit == 0:
         _held = None
-        _bound_data(None)
+        bound_process(resource.RLIMIT_DATA, None)
         return
     pages = _pages()
     room = max(0, limit - (pages[_RESIDENT] - pages[_SHARED]) * _PAGE)
-    _held = WorkerMemory(limit, _bound_data(pages[_DATA] * _PAGE + room))
-
-
-def _bound_data(size: int | None) -> int:
-    """Set what the process may map, which is never more than the system allows; None: as much as that."""
-    hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
-    if size is None or hard != resource.RLIM_INFINITY:
-        size = hard if size is None else min(size, hard)
-    resource.setrlimit(resource.RLIMIT_DATA, (size, hard))
-    return size
+    mapped = bound_process(resource.RLIMIT_DATA, pages[_DATA] * _PAGE + room)
+    _held = WorkerMemory(limit, mapped)
 
 
 def _pages() -> list[int]:

@@ -10,7 +10,6 @@ from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.kept_functions import load_functions
 from seine.runtime.folder.relation_files import RelationFiles
 from seine.runtime.folder.versions import Version
-from seine.user_code.process import limit_functions
 
 
 @dataclass(frozen=True)
@@ -32,8 +31,6 @@ def compile_version(
 
     Without some of its queries it is made anew: they failed, and that is rare.
     """
-    load_functions(deployment.folder)
-    limit_functions(deployment.settings.budget.functions)
     buckets, budget = len(deployment.settings.labels), deployment.settings.memory
     if withheld:
         version = deployment.versions.without(number, withheld)
@@ -52,7 +49,12 @@ _set_aside_at: tuple[int, int] | None = None  # the dataflow that was set aside,
 
 
 def compiled_version(folder: str, number: int, withheld: tuple[str, ...] = ()) -> CompiledVersion:
-    """A network version, compiled once in each process; the next one is made from the last."""
+    """A network version, compiled once in each process; the next one is made from the last.
+
+    What it calls is made with it: where functions have changed nothing is lent.
+    """
+    if load_functions(folder):
+        _compiled.clear()
     last, without = _compiled.get(folder), frozenset(withheld)
     if last is None or (last.version.number, last.withheld) != (number, without):
         _compiled.clear()  # one pipeline at a time is at work here

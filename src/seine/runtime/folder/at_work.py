@@ -81,8 +81,11 @@ def work_record(folder: str) -> WorkRecord:
 
 
 def read_at_work(folder: str) -> list[AtWork]:
-    """The tasks that are at work, or were when their processes died."""
-    names = os.listdir(folder) if os.path.isdir(folder) else []
+    """The tasks that are at work, or were when their processes died; the folder may be cleared meanwhile."""
+    try:
+        names = os.listdir(folder)
+    except FileNotFoundError:
+        return []
     records = (_read(os.path.join(folder, name)) for name in names)
     return sorted(
         (one for one in records if one is not None), key=lambda one: (one.entry, one.task, one.nodes)
@@ -95,8 +98,11 @@ def clear_at_work(folder: str) -> None:
 
 
 def _read(path: str) -> AtWork | None:
-    with open(path, "rb") as file:
-        content = file.read()
+    try:
+        with open(path, "rb") as file:
+            content = file.read()
+    except FileNotFoundError:  # it has just been cleared
+        return None
     if len(content) < _SIZE:  # it is just being made
         return None
     numbers = memoryview(content).cast("q")

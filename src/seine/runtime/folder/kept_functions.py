@@ -82,25 +82,55 @@ def keep_functions(folder: str) -> None:
     write_whole(_path(folder, "index.json"), write_json(kept, indent=1))
 
 
-_loaded: set[tuple[str, float]] = set()  # the indexes that this process has read
+_current: tuple[str, int, int] | None = None  # the index that this process has read last
+_brought: dict[str, object] = {}  # what indexes have brought, by name in small letters
 
 
-def load_functions(folder: str) -> None:
-    """Register what a pipeline keeps, but for names that this process has already."""
+def load_functions(folder: str) -> bool:
+    """Register what a pipeline keeps, but for names that this process has declared itself; whether it did.
+
+    A process may work for one pipeline after the other, or for one that began anew: what another index has
+    brought gives way.
+    """
+    global _current
     index = _path(folder, "index.json")
     if not os.path.exists(index):
-        return
-    mark = index, os.stat(index).st_mtime
-    if mark in _loaded:
-        return
+        return False
+    status = os.stat(index)
+    mark = index, status.st_mtime_ns, status.st_ino
+    if mark == _current:
+        return False
     kept = read_record(index, KeptFunctions)
+    names = [name for one in kept.files for name in one.functions] + [one.name for one in kept.functions]
+    missing = [name for name in names if _makes_way(name)]
+    try:
+        _register(folder, kept)
+    finally:
+        _brought.update((name.lower(), _known(name)) for name in missing)
+    _current = mark
+    return True
+
+
+def _register(folder: str, kept: KeptFunctions) -> None:
     for one in kept.files:
-        if not all(user_functions.lookup(name) or aggregates.lookup(name) for name in one.functions):
+        if not all(map(_known, one.functions)):
             register_module(_path(folder, one.file))
     for function in kept.functions:
         if user_functions.lookup(function.name) is None:
             user_functions.register(_imported(function) if function.module else _pickled(folder, function))
-    _loaded.add(mark)
+
+
+def _makes_way(name: str) -> bool:
+    """Whether a name is free; one that an index has brought is freed."""
+    known = _known(name)
+    if known is not None and _brought.get(name.lower()) is known:
+        user_functions.unregister(name)
+        aggregates.unregister(name)
+    return _known(name) is None
+
+
+def _known(name: str) -> object | None:
+    return user_functions.lookup(name) or aggregates.lookup(name)
 
 
 def _imported(kept: KeptFunction) -> UserFunction:

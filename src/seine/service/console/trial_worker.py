@@ -42,6 +42,7 @@ from seine.algebra.serialise import (
 from seine.errors import Position, SeineError
 from seine.frontends.script.script import Declarations, Script
 from seine.operators.state.work_budget import WorkBudget
+from seine.process_limits import bound_process
 from seine.run import Options
 from seine.run_local import carried_here
 from seine.runtime.folder.kept_functions import load_functions
@@ -195,16 +196,12 @@ def _outcome(request: TrialRequest, folder: str) -> TrialOutcome:
 def _limit(limits: TrialLimits) -> None:
     """From now on more memory is not given, larger files are not written, and time runs."""
     signal.alarm(int(limits.seconds) + _GRACE_SECONDS)
-    _lower(resource.RLIMIT_FSIZE, _MOST_FILE_BYTES)
+    bound_process(resource.RLIMIT_FSIZE, _MOST_FILE_BYTES, for_good=True)
     with suppress(FileNotFoundError), open("/proc/self/status", encoding="ascii") as file:
         data = next(int(line.split()[1]) << 10 for line in file if line.startswith("VmData:"))
-        _lower(resource.RLIMIT_DATA, data + limits.memory)  # private memory that can be written
-
-
-def _lower(what: int, most: int) -> None:
-    _, hard = resource.getrlimit(what)
-    most = most if hard == resource.RLIM_INFINITY else min(most, hard)
-    resource.setrlimit(what, (most, most))
+        bound_process(
+            resource.RLIMIT_DATA, data + limits.memory, for_good=True
+        )  # what is private and writable
 
 
 def _memory_error(limits: TrialLimits) -> SeineError:

@@ -7,10 +7,13 @@ import pyarrow as pa
 import pytest
 
 from seine.errors import SeineError
+from seine.evaluate.kernels.spending import spend
 from seine.operators.multi_join.key_codes import KeyIndex
 from seine.operators.state.relation_index import RelationIndex
 from seine.operators.state.sorted_run import KEY, START, SortedRun
 from seine.operators.state.work_budget import NodeFault, WorkBudget, WorkMeter, spend_candidates
+from seine.operators.state.worker_memory import WorkerMemory
+from seine.user_code.limits import function_task
 
 ROWS = 100
 
@@ -56,6 +59,19 @@ def test_each_node_has_its_own_account_also_within_another() -> None:
     spend_candidates(1000)  # nobody counts here
 
 
+def test_what_is_spent_between_nodes_is_nobodys() -> None:
+    meter = WorkMeter(WorkBudget(candidates=10, steps=10))
+    with meter.counting():
+        function_task().spent(5_000)
+        spend_candidates(1000)
+        spend(steps=1000)
+        with meter.at(4):
+            function_task().spent(7_000)
+            spend_candidates(10)
+    work = meter.work()
+    assert [*work] == [4] and work[4].cpu >= 7_000 and meter.candidates() == {4: 10}
+
+
 def test_an_error_names_the_innermost_node() -> None:
     meter = WorkMeter(WorkBudget())
     with (
@@ -77,6 +93,25 @@ def test_too_little_memory_is_told_from_other_errors() -> None:
 def test_what_is_no_querys_doing_names_no_node(error: Exception) -> None:
     with pytest.raises(type(error)), WorkMeter(WorkBudget()).at(1):
         raise error
+
+
+def test_there_is_room_to_look_at_memory_before_it_is_looked_at() -> None:
+    calls = []
+
+    class Exhausted(WorkerMemory):
+        def taken(self) -> int:
+            return 0
+
+        def free(self) -> int:
+            calls.append("free")
+            return 0
+
+        def give_room(self) -> None:
+            calls.append("give room")
+
+    meter = WorkMeter(WorkBudget(), memory=Exhausted(limit=100, mapped=100))
+    assert meter.memory_fault(MemoryError()) is None
+    assert calls == ["give room", "free"]
 
 
 def test_bytes_are_counted_by_node() -> None:

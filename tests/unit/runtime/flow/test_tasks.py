@@ -24,6 +24,7 @@ from seine.graph.node_kinds import node_to_json
 from seine.intake.journal import Entry
 from seine.operators.join.lookup_node import LookupNode
 from seine.operators.kinds import KINDS
+from seine.operators.state.work_budget import WorkBudget
 from seine.operators.stream.punctuations_node import PunctuationsNode
 from seine.operators.stream.source_node import SourceNode
 from seine.rows.clock import Clock
@@ -33,9 +34,13 @@ from seine.runtime.flow import tasks
 from seine.runtime.flow.admitted_rows import punctuation_delta, source_delta
 from seine.runtime.flow.compiled_version import compile_version
 from seine.runtime.flow.routing import Route, route
+from seine.runtime.flow.task_output import task_at_work
 from seine.runtime.flow.tasks import slices_of, task_slices
 from seine.runtime.folder.deployment import Deployment
 from seine.scratch_folder import scratch_folder
+from seine.user_code import process
+from seine.user_code.limits import FunctionLimits
+from seine.user_code.process import limit_functions
 from tests.support.runtime_nodes import rows
 
 SCRIPT = """
@@ -66,6 +71,22 @@ def test_a_deployment_reads_back_elsewhere(tmp_path: Path) -> None:
     (letter,) = there.versions.dead_letters(run.network.version)
     assert letter["line"] == 2
     run.close()
+
+
+def test_functions_may_take_what_the_pipeline_of_each_task_says(tmp_path: Path) -> None:
+    """Pipelines take turns in a process, which has compiled them both."""
+    script, deployments = read_script(script_file(tmp_path)), []
+    for seconds in (3, 4):
+        budget = WorkBudget(functions=FunctionLimits(seconds))
+        options = Options(str(tmp_path / "out"), checkpoint=str(tmp_path / f"{seconds}"), budget=budget)
+        Run(script, options).close()
+        deployments.append(Deployment(options.checkpoint or ""))
+    taken = []
+    for deployment in (*deployments, *deployments):
+        with task_at_work(deployment, 0):
+            taken.append(process._processes.limits.seconds)
+    limit_functions(FunctionLimits())
+    assert taken == [3, 4, 3, 4]
 
 
 def test_a_checkpoint_of_another_format_is_refused_with_one_line(tmp_path: Path) -> None:

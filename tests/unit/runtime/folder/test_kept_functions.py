@@ -130,6 +130,54 @@ def test_a_program_s_own_function_runs_in_other_processes(tmp_path: Path) -> Non
     assert there.stdout.strip() == "[3, None, 42]"
 
 
+OF_A_FILE = """
+import seine
+
+@seine.function
+def times(n: int) -> int:
+    return n * STEP
+"""
+IN_TURN = """
+import subprocess, sys
+import pyarrow as pa
+from seine.algebra.expressions import Column
+from seine.algebra.functions import resolve_call
+from seine.algebra.types import BIGINT
+from seine.evaluate.evaluate import evaluate
+from seine.runtime.folder.kept_functions import load_functions
+for program, folder in zip(sys.argv[1::2], sys.argv[2::2]):
+    subprocess.run([sys.executable, program, folder], check=True, stdout=subprocess.DEVNULL)
+    load_functions(folder)
+    calls = [resolve_call(name, [Column(0, BIGINT)]) for name in ("beyond", "times")]
+    print([evaluate(call, [pa.array([40])], 1).to_pylist() for call in calls])
+"""
+REGISTERED = """
+from seine.algebra.functions.user_modules import register_module
+register_module(sys.argv[0].replace("own", "file"))
+"""
+
+
+@pytest.mark.parametrize("folders", ["ab", "aa"])
+@pytest.mark.parametrize("programs", [[2, 3, 2], [3, 2, 3]])
+def test_a_process_calls_what_the_pipeline_at_hand_has_declared(
+    tmp_path: Path, folders: str, programs: list[int]
+) -> None:
+    """Workers outlive pipelines: the next one, or the same one begun anew, may have other code by a name."""
+    for step in programs:
+        program = OF_A_PROGRAM.replace("STEP = 2", f"STEP = {step}")
+        (tmp_path / f"own{step}.py").write_text(
+            program.replace("keep_functions(sys", REGISTERED + "keep_functions(sys")
+        )
+        (tmp_path / f"file{step}.py").write_text(OF_A_FILE.replace("STEP", str(step)))
+    turns = [
+        str(part)
+        for turn, step in enumerate(programs)
+        for part in (tmp_path / f"own{step}.py", tmp_path / folders[turn % 2])
+    ]
+    said = subprocess.run([sys.executable, "-c", IN_TURN, *turns], capture_output=True, text=True, check=True)
+    assert said.stdout.splitlines() == [f"[[{40 + step}], [{40 * step}]]" for step in programs]
+
+
 def test_what_cannot_be_sent_is_refused(tmp_path: Path) -> None:
     lock = threading.Lock()
 

@@ -10,11 +10,14 @@ import subprocess
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from seine.algebra import user_functions
+from seine.algebra.functions.user_modules import register_module
 from seine.operators.state.work_budget import WorkBudget
 from seine.scratch_folder import scratch_folder
 from seine.service.console import query_trial
@@ -174,6 +177,23 @@ def test_numbers_keep_all_their_digits(rig: HttpRig) -> None:
     connection.request("POST", "/v1/try", json.dumps({"script": script}), headers)
     assert b'"row": {"d": 12345678901234567.890123456789}' in connection.getresponse().read()
     connection.close()
+
+
+def test_functions_of_a_service_run_in_a_trial(tmp_path: Path) -> None:
+    """Their process may have no more memory than the trial, though functions may have more elsewhere."""
+    text = "import seine\n\n@seine.function\ndef mirrored(s: str) -> str:\n    return s[::-1]\n"
+    (tmp_path / "mine.py").write_text(text)
+    register_module(str(tmp_path / "mine.py"))
+    try:
+        with closing(HttpRig(tmp_path)) as rig:
+            rig.register("CREATE STREAM s (a BIGINT, ts BIGINT) TIMESTAMP BY ts WINDOW 9 FROM 's.jsonl';")
+            rig.register("CREATE QUERY all_s AS SELECT a FROM s;")
+            rig.feed(12, 345)
+            answer = _try(rig, "CREATE QUERY q AS SELECT mirrored(CAST(a AS STRING)) AS r FROM s;")[1]
+    finally:
+        user_functions.unregister("mirrored")
+    assert answer["failed"] == {}
+    assert sorted(record["row"]["r"] for record in answer["records"]) == ["21", "543"]
 
 
 class _Started:
