@@ -10,7 +10,6 @@ from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.kept_functions import load_functions
 from seine.runtime.folder.relation_files import RelationFiles
 from seine.runtime.folder.versions import Version
-from seine.user_code.process import limit_functions
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,6 @@ def compile_version(
     Without some of its queries it is made anew: they failed, and that is rare.
     """
     load_functions(deployment.folder)
-    limit_functions(deployment.settings.budget.functions)
     buckets, budget = len(deployment.settings.labels), deployment.settings.memory
     if withheld:
         version = deployment.versions.without(number, withheld)

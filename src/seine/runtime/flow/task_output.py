@@ -20,6 +20,7 @@ from seine.runtime.folder.at_work import host_task, work_record
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.output.results import Results
 from seine.runtime.output.task_report import SourceReport, StageReport, TaskReport
+from seine.user_code.process import limit_functions
 
 
 def begin_worker_task(folder: str, task: int) -> None:
@@ -38,6 +39,7 @@ def task_at_work(deployment: Deployment, entry: int) -> Iterator[Emission]:
     In each case the task fails all the same.
     """
     record = work_record(deployment.at_work)
+    limit_functions(deployment.settings.budget.functions)
     meter = WorkMeter(deployment.settings.budget, record.note, held_memory())
     record.begin(entry)
     try:
