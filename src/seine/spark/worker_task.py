@@ -1,4 +1,4 @@
-"""What every task does first in its worker process, and on a cluster last, whichever part of the pipeline it is of.
+"""What tasks do first in their worker process, and last on a cluster, whatever part they are of.
 
 Law: Spark ships these by name, so that a worker imports this file, and nothing of the driver's.
 """
