@@ -40,8 +40,8 @@ def test_windows_are_counted_for_the_constants_that_ask_for_them(values: int) ->
         counts = random.integers(1, 9, rows)
         constants = [random.integers(5, 5 + values, rows) for _ in range(3)]
         expected: Counter[tuple[str, ...]] = Counter()
-        for count, *asked in zip(counts, *constants, strict=True):
-            expected[tuple(map(str, asked))] += int(count) * window_assignment._PAIR_BYTES
+        for count, *lengths in zip(counts, *constants, strict=True):
+            expected[tuple(map(str, lengths))] += int(count) * window_assignment._PAIR_BYTES
         assert counted(counts, constants) == expected
 
 

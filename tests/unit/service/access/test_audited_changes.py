@@ -114,8 +114,8 @@ def test_refusals_for_a_role_have_a_line_a_minute_that_counts_them(tmp_path: Pat
             changes.note_forbidden(who, "drop", error, query=f"q{second}")
             changes.note_forbidden(who, "pause", error)
     noted = [line for line in _lines(tmp_path) if (line["who"], line["action"]) == ("ann", "drop")]
-    told = [(line["query"], line.get("repeats")) for line in noted]
-    assert told == [("q0", None), ("q60", 59), ("q120", 59)]
+    counts = [(line["query"], line.get("repeats")) for line in noted]
+    assert counts == [("q0", None), ("q60", 59), ("q120", 59)]
     assert len(_lines(tmp_path)) == 4 * 3, "of each principal and action apart"
     service.close()
 
