@@ -162,7 +162,9 @@ def harmful_queries() -> list[HarmfulQuery | TooManyWindows | HeavyTrials]:
         HarmfulQuery(
             "similarity of long texts", "jaro_winkler_similarity(t, reverse(t)) AS x", [long], "budget"
         ),
-        HarmfulQuery("backtracking pattern", "regexp_count(t, 'a.*b|a') AS x", letters, "budget", may_end=True),
+        HarmfulQuery(
+            "backtracking pattern", "regexp_count(t, 'a.*b|a') AS x", letters, "budget", may_end=True
+        ),
         HarmfulQuery("function that hangs", "hangs(t) AS x", ["a", "hang", "b"], "function"),
         HarmfulQuery("function that dies", "dies(t) AS x", ["a", "die", "b"], "function"),
         HarmfulQuery("hog of memory", "repeat(t, 3000) AS x", ["abcdefghij" * 10] * 9_000, "memory"),
