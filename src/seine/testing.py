@@ -74,8 +74,7 @@ class Result:
         complaints = [f"query {name} failed: {reason}" for name, reason in self.failures.items()]
         letters = [letter["reason"] for letter in self.dead_letters]
         if letters:
-            count = len(letters)
-            complaints.append(f"{count} of the rows became dead letters, the first because: {letters[0]}")
+            complaints.append(f"{len(letters)} dead letters or notices, the first because: {letters[0]}")
         if complaints:
             hint = "with run_script(..., strict=False) these are in .failures and .dead_letters"
             raise RunError("; ".join(complaints), hint=hint)

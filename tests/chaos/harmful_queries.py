@@ -9,12 +9,23 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from seine.errors import SeineError
+from seine.errors import RunError, SeineError
 from seine.service.client import Client
 from tests.chaos.scene import Scene
 
 _LONG = 300_000  # letters
 _TRIALS = 3  # at once
+_BYTES_A_ROW = 400_000  # of the heavy trial
+_MOST_BYTES = 256 << 20  # of a file that a trial may write
+_REASONS = (  # what a trial says that takes too much, or that comes at a bad time
+    "the trial needs more memory than the 512 MiB that one may take",
+    "the trial writes files larger than the 256 MiB that it may",
+    "the trial took longer than the 20 seconds that one may take",
+    "more than 67,108,864 bytes",  # of values, or of batches
+    "scripts are being tried already",
+    "the disk is full",
+    "no service runs",
+)
 _HEAVY_TRIAL = (
     "CREATE QUERY heavy AS SELECT repeat('abcdefghij', 10000) AS p, repeat('bcdefghija', 10000) AS q,"
     " repeat('cdefghijab', 10000) AS r, repeat('defghijabc', 10000) AS s, id FROM g;"
@@ -31,6 +42,7 @@ class HarmfulQuery:
     name: str
     select: str  # its items
     texts: Sequence[str]
+    kind: str  # of its failure
     may_end: bool = False
     _number: int = field(default=0, init=False)
 
@@ -61,7 +73,10 @@ class HarmfulQuery:
 
     def _is_over(self, scene: Scene) -> bool:
         query = scene.query(self.query)
-        return bool(query["state"] == "failed" or (self.may_end and query["outputs"]))
+        if query["state"] != "failed":
+            return bool(self.may_end and query["outputs"])
+        assert query["failure"]["kind"] == self.kind, query["failure"]
+        return True
 
     def _go(self, scene: Scene, *queries: str) -> None:
         """Drop what is left, once the query beside has told everything."""
@@ -73,7 +88,7 @@ class HarmfulQuery:
 
 
 class DroppedKiller(HarmfulQuery):
-    """A query that ends its process, and is dropped as soon as its row is admitted."""
+    """A query that kills its worker, and is dropped as soon as its row is admitted."""
 
     def strike(self, scene: Scene) -> None:
         super().strike(scene)
@@ -111,6 +126,7 @@ class HeavyTrials:
     name = "heavy trials"
 
     def strike(self, scene: Scene) -> None:
+        self._answers: list[str] = []  # the reasons of those that gave no rows, or too many
         self._threads = [
             threading.Thread(target=self._try, args=(scene,), daemon=True) for _ in range(_TRIALS)
         ]
@@ -120,26 +136,40 @@ class HeavyTrials:
     def _try(self, scene: Scene) -> None:
         body = {"script": _HEAVY_TRIAL, "folder": str(scene.folder)}
         try:
-            Client(str(scene.service.state))._object("POST", "/v1/try", body)
-        except (SeineError, OSError):  # it is refused, or the service ended for another reason
+            answer = Client(str(scene.service.state))._object("POST", "/v1/try", body)
+        except OSError:  # the service ended meanwhile
             return
+        except SeineError as error:
+            if not isinstance(error, RunError) or "trial failed" in error.message:
+                self._answers.append(error.message)
+            return
+        failures = [*answer["failed"].values()]
+        if failures or answer["total"] * _BYTES_A_ROW > _MOST_BYTES:
+            self._answers.append(failures[0] if failures else f"{answer['total']} rows")
 
     def mend(self, scene: Scene) -> None:
         scene.service.ask(lambda client: client.status())
         for thread in self._threads:
             thread.join()
+        wrong = [one for one in self._answers if not any(reason in one for reason in _REASONS)]
+        assert wrong == [], "what takes too much is told its limit"
 
 
 def harmful_queries() -> list[HarmfulQuery | TooManyWindows | HeavyTrials]:
     """One of each sort."""
-    long = "ab" * (_LONG // 2)
+    long, letters = "ab" * (_LONG // 2), ["a" * _LONG]
     return [
-        HarmfulQuery("similarity of long texts", "jaro_winkler_similarity(t, reverse(t)) AS x", [long]),
-        HarmfulQuery("backtracking pattern", "regexp_count(t, 'a.*b|a') AS x", ["a" * _LONG], may_end=True),
-        HarmfulQuery("function that hangs", "hangs(t) AS x", ["a", "hang", "b"]),
-        HarmfulQuery("function that dies", "dies(t) AS x", ["a", "die", "b"]),
-        HarmfulQuery("hog of memory", "repeat(t, 3000) AS x", ["abcdefghij" * 10] * 9_000),
-        DroppedKiller("dropped killer", "dies(t) AS x", ["a", "die", "b"]),
+        HarmfulQuery(
+            "similarity of long texts", "jaro_winkler_similarity(t, reverse(t)) AS x", [long], "budget"
+        ),
+        HarmfulQuery(
+            "backtracking pattern", "regexp_count(t, 'a.*b|a') AS x", letters, "budget", may_end=True
+        ),
+        HarmfulQuery("function that hangs", "hangs(t) AS x", ["a", "hang", "b"], "function"),
+        HarmfulQuery("function that dies", "dies(t) AS x", ["a", "die", "b"], "function"),
+        HarmfulQuery("hog of memory", "repeat(t, 3000) AS x", ["abcdefghij" * 10] * 9_000, "memory"),
+        HarmfulQuery("killer of its worker", "reverse(t) AS x", ["a", "dies", "b"], "death"),
+        DroppedKiller("dropped killer", "reverse(t) AS x", ["a", "dies", "b"], "death"),
         TooManyWindows(),
         HeavyTrials(),
     ]

@@ -15,6 +15,7 @@ from tests.support.command import python_path
 from tests.support.service_process import ALIVE_SECONDS, ServiceProcess
 
 _CLOCK = Path(__file__).parent / "jumping_clock"
+_DEADLY = Path(__file__).parents[1] / "spark" / "deadly_functions"
 _PIPELINE = ["--master", "local[2]", "--buckets", "2", "--depth", "2", "--batch-rows", "2000"]
 _BUDGET = ["--budget-candidates", "3000000", "--worker-memory", "1500MB"]
 _FUNCTIONS = ["--udf", str(Path(__file__).parent / "harmful_functions.py")]
@@ -44,7 +45,7 @@ class Scene:
             *_PIPELINE,
             *_BUDGET,
             *_FUNCTIONS,
-            PYTHONPATH=os.pathsep.join([str(_CLOCK), python_path()]),
+            PYTHONPATH=os.pathsep.join([str(_CLOCK), str(_DEADLY), python_path()]),
             SEINE_CHAOS_CLOCK=str(self.clock),
         )
         self.service.change(STREAMS + QUERIES)

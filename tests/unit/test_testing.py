@@ -101,10 +101,25 @@ def test_dead_letters_raise_unless_asked_not_to() -> None:
     script = "CREATE STREAM s (k BIGINT, ts BIGINT) TIMESTAMP BY ts FROM 'nowhere';"
     script += "CREATE QUERY q AS SELECT k FROM s WHERE k > 5;"
     rows = [{"k": "six", "ts": 1}, {"k": 6, "ts": "late"}]
-    with pytest.raises(RunError, match=r"2 of the rows became dead letters, the first because: .*k"):
+    with pytest.raises(RunError, match=r"2 dead letters or notices, the first because: .*k"):
         run_script(script, s=rows)
     result = run_script(script, strict=False, s=rows)
     assert result.rows("q") == [] and len(result.dead_letters) == 2
+
+
+def test_a_text_that_makes_several_terms_is_told_once() -> None:
+    script = "CREATE STREAM s (k STRING, ts BIGINT) TIMESTAMP BY ts WINDOW 5 FROM 'nowhere';"
+    script += "CREATE QUERY q AS SEARCH '½x' OVER (s); CREATE QUERY both AS SEARCH '½x hero' OVER (s);"
+    result = run_script(script, s=[{"k": "hero ½x", "ts": 1}])
+    assert [row["matches"] for row in result.rows("q")] == [[["½x"]]]
+    assert [row["matches"] for row in result.rows("both")] == [[["½x", "hero"]]]
+
+
+def test_a_text_that_is_no_number_is_the_null_that_null_safe_equality_finds() -> None:
+    script = "CREATE STREAM s (k BIGINT, x DOUBLE, ts BIGINT) TIMESTAMP BY ts FROM 'nowhere';"
+    script += "CREATE QUERY q AS SELECT k FROM s WHERE x <=> 'none';"
+    rows = [{"k": 1, "x": None, "ts": 1}, {"k": 2, "x": 2.0, "ts": 2}]
+    assert run_script(script, s=rows).rows("q") == [{"k": 1}]
 
 
 def test_a_query_that_fails_raises_unless_asked_not_to() -> None:

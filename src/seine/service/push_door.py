@@ -153,10 +153,8 @@ class _PushedFolder:
         for match in gone:
             os.rename(os.path.join(self.path, match[0]), os.path.join(self.aside, match[0]))
             self.waiting.pop(match[0], None)
-        for folder in (
-            self.path,
-            self.aside,
-        ):  # or one that no position names might be read again
+        for folder in (self.path, self.aside):
+            # or one that no position names might be read again
             sync_to_disk(folder)
         self._shorten_log()
 

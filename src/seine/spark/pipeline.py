@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 
-import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
@@ -18,6 +17,7 @@ from seine.runtime.output.task_report import TaskReport
 from seine.spark.journal_source import SCHEMA, JournalSource
 from seine.spark.stage import Stage
 from seine.spark.unfinished import discard_unfinished
+from seine.spark.worker_task import synced_after
 
 Commit = Callable[[int, list[TaskReport]], None]
 
@@ -63,9 +63,3 @@ def start_pipeline(
 
     writer = rows.writeStream.queryName(f"seine {deployment.folder}").foreachBatch(finish)
     return writer.option("checkpointLocation", deployment.spark).start()
-
-
-def synced_after(batches: Iterator[pa.RecordBatch], folder: str) -> Iterator[pa.RecordBatch]:
-    """The same batches; when they end, what this machine wrote below a folder is durable."""
-    yield from batches
-    sync_tree(folder)

@@ -1,6 +1,15 @@
-"""What every task does first in its worker process, whichever part of the pipeline it is of."""
+"""What tasks do first in their worker process, and last on a cluster, whatever part they are of.
+
+Law: Spark ships these by name, so that a worker imports this file, and nothing of the driver's.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from seine.disk_sync import sync_tree
 
 
 def begin_task(folder: str) -> None:
@@ -12,3 +21,9 @@ def begin_task(folder: str) -> None:
     context = TaskContext.get()
     assert context is not None, "a task of Spark's"
     begin_worker_task(folder, context.taskAttemptId())
+
+
+def synced_after(batches: Iterator[pa.RecordBatch], folder: str) -> Iterator[pa.RecordBatch]:
+    """The same batches; when they end, what this machine wrote below a folder is durable."""
+    yield from batches
+    sync_tree(folder)

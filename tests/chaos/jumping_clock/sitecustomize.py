@@ -1,11 +1,14 @@
 """A wall clock that jumps: Python imports this first, in processes that have its folder on their path.
 
 `SEINE_CHAOS_CLOCK` names a file with a number of seconds, by which `time.time` is ahead of the clock. So
-hours pass in an instant, for the service and its workers, and nothing in Seine knows of it.
+hours pass in an instant, for the service and its workers, and nothing in Seine knows of it. Python imports
+one such module alone, so this one brings the texts that do harm, too.
 """
 
 import os
 import time
+
+import deadly_reverse  # noqa: F401
 
 _now = time.time
 

@@ -50,7 +50,8 @@ def resolve_comparison(name: str, left: Expression, right: Expression) -> Expres
     'ge(#0, 2024-05-01)'
     """
     args, target = unify(_least_digits((left, right)), f"cannot compare with {COMPARISONS[name]}")
-    _refuse_never((left, right), target)
+    if name != "eq_null_safe":  # which may be TRUE of a NULL
+        _refuse_never((left, right), target)
     return Call(name, args, BOOLEAN)
 
 

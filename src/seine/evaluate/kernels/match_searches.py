@@ -10,7 +10,8 @@ Law: if `looks_far` is false, there is a bound, the same for all texts, of the l
 behind its match. It is decided on the automaton that RE2 runs: its states are the ways in which a match may
 go on, the preferred first; of those behind a match that is found only better ones are left. A search looks
 far if there is a cycle among the states with a match on which none is found. What is not understood, or is
-too large, looks far: then searches are counted one by one (`spend_on_searches`).
+too large, looks far: then searches are counted one by one (`spend_on_searches`). So do classes of Unicode
+(`\p{Thai}`), whose letters are not known here, and what takes none of the letters that are.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ _MOST_COUNTED = 500  # searches that are counted one by one; of more, each may l
 _FEW_STEPS = 10_000_000  # of searches that are not worth counting one by one
 _LETTER, _SPLIT, _ASSERT, _MATCH = range(4)
 _ASSERTIONS = {"^": "begin", r"\A": "begin", "$": "end", r"\z": "end", r"\b": "word", r"\B": "not word"}
-_SAMPLE = "aZ0_ -/.,;:'\"<>()[]{}@#$%&*+=?!|\\^~`\t\n\r\x00\x7f\x85\xa0éßΩЖא中\u2028😀"
+_SAMPLE = "".join(map(chr, range(128))) + "\x85\xa0éßſΩЖא中\u2028\u212a😀"  # classes with names are of ASCII
 
 
 class _NotUnderstood(Exception):
@@ -103,6 +104,8 @@ class _Parser:
     def parsed(self) -> int:
         """The first node; the last one is the match."""
         self._tokens = _TOKENS.findall(self.regex)
+        if any(r"\p" in token.lower() for token in self._tokens if not token.startswith(r"\Q")):
+            raise _NotUnderstood
         self._at, self._flags = 0, ""
         self._brackets = 0
         match = self._node(_MATCH)
@@ -287,10 +290,10 @@ def _holds(name: str, facts: dict[str, bool]) -> bool:
 
 def _letter_classes(parser: _Parser) -> list[set[int]]:
     """For each letter that the pattern tells apart from others the nodes that take it."""
-    written = {chr(int(code.strip("{}"), 16)) for code in re.findall(r"\\x(\{?[0-9A-Fa-f]+)", parser.regex)}
-    named = {*parser.regex, *_SAMPLE} | {one for one in written if not "\ud800" <= one <= "\udfff"}
-    near = {chr(ord(one) + step) for one in named for step in (-1, 0, 1) if 0 < ord(one) + step < 0xD800}
-    letters = pa.array(sorted({*named, *near}))
+    codes = re.findall(r"\\x(\{[0-9A-Fa-f]+|[0-9A-Fa-f]{2})", parser.regex)
+    named = {*map(ord, parser.regex), *map(ord, _SAMPLE), *(int(code.strip("{"), 16) for code in codes)}
+    near = {code + step for code in named for step in (-1, 0, 1)}
+    letters = pa.array([chr(code) for code in sorted(near) if 0 <= code < 0xD800 or 0xDFFF < code < 0x110000])
     takes: dict[str, list[bool]] = {}
     classes: list[set[int]] = [set() for _ in range(len(letters))]
     for node, (kind, atom) in enumerate(zip(parser.kinds, parser.atoms, strict=True)):
@@ -301,6 +304,8 @@ def _letter_classes(parser: _Parser) -> list[set[int]]:
                 takes[atom] = pc.match_substring_regex(letters, rf"\A(?:{atom})\z").to_pylist()
             except pa.ArrowInvalid:
                 raise _NotUnderstood from None
+            if not any(takes[atom]):
+                raise _NotUnderstood
         for place, taken in enumerate(takes[atom]):
             if taken:
                 classes[place].add(node)

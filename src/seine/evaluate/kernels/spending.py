@@ -9,7 +9,8 @@ input has counted that.
     regexp_count(s, 'a.*b|a')       steps: each search may look to the end of s
     coalesce(s, <a long text>)      bytes: the text once for each row
 
-Law: `spend` comes before the work and before the memory; over a bound it raises, and never gives NULL.
+Law: `spend` comes before the work and before the memory; over a bound it raises, and never gives NULL. The
+bounds are of the sum of what a node spends; what one call makes at once is bounded too, as a column is.
 Whether it does depends on the values alone, never on time. Who counts is found by a context variable, as the
 meter of candidates is (`operators/state/work_budget.py`).
 """
@@ -54,7 +55,8 @@ class Spender:
 
     def __init__(self, steps: int, size: int) -> None:
         self.at_work: Call | None = None
-        self._most = (steps, min(size, MOST_BYTES_AT_ONCE))
+        self.column = 0  # bytes that the call is about to make at once
+        self._most = (steps, size)
         self._spent = (0, 0)
 
     @contextmanager
@@ -79,6 +81,8 @@ class Spender:
             return 0, f"would take more than {self._most[0]:,} steps"
         if spent[1] > self._most[1]:
             return 1, f"would make more than {self._most[1]:,} bytes of values"
+        if self.column > MOST_BYTES_AT_ONCE:
+            return 1, f"would make more than {MOST_BYTES_AT_ONCE:,} bytes of values at once"
         return None
 
 
@@ -96,6 +100,7 @@ def spend(steps: int = 0, size: int = 0, constants: Sequence[object] = ()) -> No
     """Count steps and bytes before they are spent; nobody counts where nobody asked to."""
     spender = _spender.get()
     if spender is not None and (steps or size):
+        spender.column = size
         spender.spend(_called(spender.at_work, constants), steps, size)
 
 

@@ -132,6 +132,9 @@ def _outputs(select: exp.Select, binder: ExpressionBinder) -> list[NamedExpressi
         for output in _output(node, binder):
             outputs.append(output)
             binder.earlier.setdefault(output.name, output.value)
+    if not outputs:
+        first = select.expressions[0]
+        raise binder.context.error(first, "EXCEPT leaves no column", "name what the query gives")
     return outputs
 
 
@@ -157,8 +160,6 @@ def _all_columns(node: exp.Expr, items: list[FromItem], binder: ExpressionBinder
         for column in item.plain_columns()
         if not any(item.alias in aliases and column.name in names for aliases, names in left_out)
     ]
-    if not columns:
-        raise binder.context.error(node, "EXCEPT leaves no column", "name what the query gives")
     for column in columns:
         if isinstance(column.value, Column):
             binder.places.setdefault(column.value.index, node)

@@ -107,7 +107,8 @@ class _NetworkPlan:
 
     def _record(self, streams: Sequence[StreamDef], starts: Sequence[int]) -> tuple[Expression, ...]:
         held = [int(self.searched.schema.keywords_of[node]) for node in self.network.nodes]
-        matches = [[word for bit, word in enumerate(self.searched.words) if one >> bit & 1] for one in held]
+        words = [*enumerate(self.searched.words)]
+        matches = [[*dict.fromkeys(word for bit, word in words if one >> bit & 1)] for one in held]
         edges = [[near, far] for near, far, _ in self.network.edges]
         names = [one.name for one in streams]
         tables = [[one.name, one.time, [field.name for field in one.declared]] for one in streams]

@@ -46,6 +46,11 @@ def window_among(expressions: Sequence[Expression]) -> EventWindow | None:
 
 def _spend(counts: IntArray, constants: Sequence[IntArray]) -> None:
     """Count the windows of each query that asks for them, before there are any."""
+    if not len(counts):
+        return
+    if all((one == one[0]).all() for one in constants):  # they need no sorting
+        spend(size=int(counts.sum()) * _PAIR_BYTES, constants=[int(one[0]) for one in constants])
+        return
     each, inverse = np.unique(np.stack(constants), axis=1, return_inverse=True)
     windows = np.bincount(inverse.reshape(-1), weights=counts, minlength=each.shape[1])
     for column, count in enumerate(windows.tolist()):

@@ -59,13 +59,13 @@ def _match_texts(queries: IntArray, masks: IntArray, searches: Searches) -> pa.A
 
 
 def matched_terms(texts: str, mask: int) -> str:
-    """The terms of a JSON list whose bits are set.
+    """The terms of a JSON list whose bits are set; a text that makes several terms is told once.
 
-    >>> matched_terms('["tarantino", "travolta"]', 2)
-    '["travolta"]'
+    >>> matched_terms('["tarantino", "travolta"]', 2), matched_terms('["½x", "½x"]', 3)
+    ('["travolta"]', '["½x"]')
     """
-    terms = [text for bit, text in enumerate(json.loads(texts)) if mask >> bit & 1]
-    return json.dumps(terms, ensure_ascii=False)
+    terms = dict.fromkeys(text for bit, text in enumerate(json.loads(texts)) if mask >> bit & 1)
+    return json.dumps([*terms], ensure_ascii=False)
 
 
 def _json_list(items: list[pa.Array], rows: int) -> pa.Array:

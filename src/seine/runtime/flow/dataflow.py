@@ -196,9 +196,8 @@ class Dataflow:
             try:
                 with meter.at(node.id):
                     one(self, arrived, emission)
-            except (
-                NodeFault
-            ) as fault:  # others are tried all the same: so one try finds all that are at fault
+            # others are tried all the same: so one try finds all that are at fault
+            except NodeFault as fault:
                 if fault.kind == "memory":
                     raise
                 faults.append(fault)

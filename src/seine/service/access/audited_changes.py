@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import Callable, Mapping
+from threading import Lock
 from typing import Any
 
 from seine.errors import SeineError
@@ -14,13 +17,20 @@ from seine.service.outcome import Outcome
 from seine.service.registrar import Registrar
 
 _SERVICE = Principal("service", "admin")
+_SECONDS_APART = 60  # lines of what a role does not allow, of one principal and one action
+
+_logger = logging.getLogger(__name__)
 
 
 class AuditedChanges:
     """The registrar as people use it; whether they may is decided when their change has its turn."""
 
-    def __init__(self, registrar: Registrar, log: AuditLog) -> None:
-        self._registrar, self._log = registrar, log
+    def __init__(
+        self, registrar: Registrar, log: AuditLog, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._registrar, self._log, self._clock = registrar, log, clock
+        self._counting = Lock()
+        self._refused: dict[tuple[Principal, str], tuple[float, int]] = {}  # the last line, and those since
 
     def register(self, who: Principal, text: str, *, file: str, folder: str, replace: bool) -> Outcome:
         """Carry out a script for somebody."""
@@ -77,3 +87,27 @@ class AuditedChanges:
         """Note what somebody asked for and was refused."""
         place = None if error.where is None else str(error.where)
         self._log.note(who, action, "refused", reason=error.message, where=place, **facts)
+
+    def note_forbidden(self, who: Principal, action: str, error: SeineError, **facts: Any) -> None:
+        """Note what a role does not allow, once a minute; the next line has how many it stands for.
+
+        So no reader can push the changes out of the log. Nothing was changed: without room the line is lost.
+        """
+        repeats = self._repeats(who, action)
+        if repeats is None:
+            return
+        try:
+            self.note_refusal(who, action, error, repeats=repeats or None, **facts)
+        except OSError as failure:
+            _logger.warning("audit log not written", extra={"reason": failure.strerror})
+
+    def _repeats(self, who: Principal, action: str) -> int | None:
+        """How many refusals have had no line since the last one; None if this one has none either."""
+        now = self._clock()
+        with self._counting:
+            last, repeats = self._refused.get((who, action), (None, 0))
+            if last is not None and now < last + _SECONDS_APART:
+                self._refused[who, action] = last, repeats + 1
+                return None
+            self._refused[who, action] = now, 0
+            return repeats

@@ -47,13 +47,13 @@ class GuardedRoute(APIRoute):
         return guarded
 
     async def _note_refusal(self, request: Request, error: SeineError) -> None:
-        """Let the audit log have what somebody was refused for their role, and of which query or stream."""
+        """Let the audit log know what somebody was refused for their role, and of which query or stream."""
         calls: ServiceCalls = request.app.state.calls
         who, action = asker(request), self.operation_id or self.path
         facts: dict[str, str] = {}
         if (name := request.path_params.get("name")) is not None:
             facts["stream" if "/streams/" in self.path else "query"] = unquote(name)
-        await calls.changes.run(lambda: calls.service.changes.note_refusal(who, action, error, **facts))
+        await calls.changes.run(lambda: calls.service.changes.note_forbidden(who, action, error, **facts))
 
 
 def _refuse_unknown_parameters(request: Request, parameters: list[str]) -> None:

@@ -388,7 +388,7 @@ CONSTANT_ONLY = {
 
 @pytest.mark.parametrize("name", function_names())
 def test_no_value_makes_a_function_raise(name: str) -> None:
-    """Over extreme values each function gives an array of its type, the same in two cuts, or is too much work."""
+    """Over extreme values each gives an array of its type, the same in two cuts, or is too much work."""
     rng = random.Random(name)
     resolved = 0
     for attempt in range(1_500):

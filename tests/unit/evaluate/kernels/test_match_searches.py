@@ -75,11 +75,21 @@ def test_near_patterns_need_few_letters_and_far_ones_many() -> None:
         ('".*?"', False),
         (r"[^\x00-\x7F]+", False),
         (r"(?i)(foo|bar)s?", False),
-        (r"[[:alpha:]]+@\pL+", False),
+        (r"[[:alpha:]]+@[[:upper:]]+", False),
+        (r"\Q\pL\E+", False),
         (r"\Qa.*b|a\E", False),
         ("a.*b|a", True),
         ("a[^x]*c|b", True),
         ("(a.*b)?", True),
+        (r"\p{Thai}.*b|\p{Thai}", True),
+        (r"\p{L}+", True),  # what is in such a class is not known
+        (r"[x\P{Greek}]+", True),
+        (r"[[:xdigit:]]@.*b|[[:upper:]]@", True),
+        ("[\u0e01-\u0e10].*b|[\u0e05-\u0e08]", True),
+        ("[\U0001f600-\U0001f610]+.*b|[\U0001f605-\U0001f608]", True),
+        (r"\x41bc.*d|Abc", True),
+        (r"(?i:\x{43a}).*b|\x{41a}", True),
+        (r"[^\x00-\x{10ffff}]", True),  # takes no letter
         ("(?:(?:a?){90}){90}", True),  # too large to know
         ("(", True),
     ],

@@ -250,6 +250,20 @@ def test_nothing_is_counted_where_nobody_asks() -> None:
 SEARCHES = ("count_substring_regex", "split_pattern_regex", "replace_substring_regex")
 
 
+def test_the_sum_is_bounded_by_the_budget_and_each_column_by_its_offsets() -> None:
+    """Sizes are counted, and nothing is made."""
+    gibibyte = 1 << 30
+    with Spender(steps=1, size=100 * gibibyte).counting():
+        for _ in range(50):
+            spend(size=gibibyte)
+        with pytest.raises(TooMuchWork, match="more than 2,147,483,647 bytes of values at once"):
+            spend(size=2 * gibibyte)
+        for _ in range(48):
+            spend(size=gibibyte)
+        with pytest.raises(TooMuchWork, match=r"more than 107,374,182,400 bytes of values$"):
+            spend(size=1)
+
+
 def test_searches_for_all_matches_of_a_users_pattern_are_counted() -> None:
     """What runs outside of Python is told by its name: who searches again and again counts that."""
     functions = [

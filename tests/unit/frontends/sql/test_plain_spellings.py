@@ -52,6 +52,9 @@ SAME = {
         "SELECT * FROM (SELECT a, b FROM s) LEFT JOIN (SELECT a, e FROM t) u USING (a)"
     ),
     "SELECT * EXCEPT (b, C, d, k) FROM s": "SELECT a, ts FROM s",
+    "SELECT 1 AS one, * EXCEPT (a, b, c, d, k, ts) FROM s": "SELECT 1 AS one FROM s",
+    "SELECT s.* EXCEPT (a, b, c, d, k, ts), e FROM s, t": "SELECT e FROM s, t",
+    "SELECT a FROM s WHERE b <=> 'none'": "SELECT a FROM s WHERE b <=> CAST('none' AS DOUBLE)",
     "SELECT s.a FROM s JOIN t ON (SELECT s.a = t.a) WHERE (SELECT s.a > 2)": (
         "SELECT s.a FROM s JOIN t ON s.a = t.a WHERE s.a > 2"
     ),

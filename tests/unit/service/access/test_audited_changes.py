@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,10 @@ from typing import Any
 import pytest
 
 from seine.catalog import Catalog
+from seine.errors import SeineError
 from seine.service.access.audit_log import AuditLog
-from seine.service.access.principal import LOCAL
+from seine.service.access.audited_changes import AuditedChanges
+from seine.service.access.principal import LOCAL, Principal
 from seine.service.folder import ServiceFolder
 from seine.service.service import Service, ServiceOptions
 
@@ -95,3 +98,37 @@ def test_lines_of_the_log_are_not_appended_again(
     files = (tmp_path / "audit.jsonl.1", tmp_path / "audit.jsonl")
     kept = [line for path in files for line in path.read_text().splitlines()]
     assert kept.count(lines[-1]) == 1 and kept.count("{}") == 1
+
+
+def _forbidden(service: Service, log: AuditLog, clock: Callable[[], float]) -> AuditedChanges:
+    return AuditedChanges(service.changes._registrar, log, clock)
+
+
+def test_refusals_for_a_role_have_a_line_a_minute_that_counts_them(tmp_path: Path) -> None:
+    service, now = _open(tmp_path), [0.0]
+    changes = _forbidden(service, AuditLog(str(tmp_path / "audit.jsonl")), lambda: now[0])
+    ann, bob, error = Principal("ann", "read"), Principal("bob", "read"), SeineError("ann has the role read")
+    for second in range(150):
+        now[0] = float(second)
+        for who in (ann, bob) if second % 2 else (ann,):
+            changes.note_forbidden(who, "drop", error, query=f"q{second}")
+            changes.note_forbidden(who, "pause", error)
+    noted = [line for line in _lines(tmp_path) if (line["who"], line["action"]) == ("ann", "drop")]
+    counts = [(line["query"], line.get("repeats")) for line in noted]
+    assert counts == [("q0", None), ("q60", 59), ("q120", 59)]
+    assert len(_lines(tmp_path)) == 4 * 3, "of each principal and action apart"
+    service.close()
+
+
+def test_a_refusal_for_a_role_is_answered_without_room_for_its_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full(log: AuditLog, line: str) -> None:
+        raise OSError(28, "No space left on device")
+
+    service = _open(tmp_path)
+    monkeypatch.setattr(AuditLog, "append", full)
+    with caplog.at_level(logging.WARNING):
+        service.changes.note_forbidden(Principal("ann", "read"), "drop", SeineError("no"), query="q")
+    assert [record.getMessage() for record in caplog.records] == ["audit log not written"]
+    service.close()

@@ -111,7 +111,8 @@ def test_what_each_role_gets(guests: Guests, role: Role) -> None:
         assert rig.ask("DELETE", "/v1/queries/mine", **headers)[0] == 200
 
 
-def test_a_refusal_names_what_was_asked_for(guests: Guests) -> None:
+def test_a_refusal_names_what_was_asked_for(tmp_path: Path) -> None:
+    guests = Guests(tmp_path)
     for method, path, action in (
         ("POST", "/v1/queries/{name}/pause", "pause"),
         ("DELETE", "/v1/queries/{name}", "drop"),
@@ -122,9 +123,12 @@ def test_a_refusal_names_what_was_asked_for(guests: Guests) -> None:
         before = len(guests.noted())
         assert guests.ask(guests.of["read"], method, path) == HTTPStatus.FORBIDDEN
         assert [line["action"] for line in guests.noted()[before:]] == [action]
+        assert guests.ask(guests.of["read"], method, path) == HTTPStatus.FORBIDDEN
+        assert len(guests.noted()) == before + 1, "once a minute"
     before = len(guests.noted())
     assert guests.ask("nobody's", "POST", "/v1/snapshots") == HTTPStatus.UNAUTHORIZED
     assert len(guests.noted()) == before, "who is not known has no line"
+    guests.rig.close()
 
 
 def test_a_token_counts_at_once_and_no_longer_than_it_is_there(tmp_path: Path) -> None:
