@@ -7,9 +7,9 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from seine.cli.main import _parser
+from seine.frontends.script.create_query import QUERY_OPTIONS
 from seine.frontends.script.create_sink import SINK_OPTIONS
 from seine.frontends.script.from_source import BOUNDS, OPTIONS, SPARK_OPTIONS
-from seine.frontends.script.options import QUERY_OPTIONS
 
 _HEAD = """# Settings
 

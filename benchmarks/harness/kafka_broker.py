@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from seine.errors import SeineError
-from seine.spark.java import require_java
+from seine.spark.session import require_java
 
 _READY_SECONDS = 60.0
 _CLUSTER_ID = "c2VpbmUtdGVzdC1icm9rZXI"

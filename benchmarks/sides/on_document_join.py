@@ -19,11 +19,10 @@ from benchmarks.template_engines.template_relation import TemplateRelation
 from benchmarks.template_engines.witness_relations import DocumentBatch
 from seine.algebra.arrays import IntArray
 from seine.graph.node import Port
-from seine.operators.documents.document_join import DocumentJoinOperator
+from seine.operators.documents.document_join import DocumentJoinOperator, OtherDocuments
 from seine.operators.documents.document_join_node import DocumentJoinNode
 from seine.operators.documents.join_classes import NO_TIME_BOUND, JoinClasses, Orientation
 from seine.operators.documents.operand_rows import OPERAND, PAIR
-from seine.operators.documents.other_documents import OtherDocuments
 from seine.operators.documents.pair_candidates import PairClasses, ProbingWitnesses
 from seine.operators.state.sorted_run import KEY
 from seine.operators.state.store import MemoryStore

@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks.template_engines.witness_index import WitnessIndex
 from seine.algebra.arrays import IntArray
-from seine.document_templates.canonical_labelling import Parents
+from seine.document_templates.query_template import Parents
 
 
 @dataclass(frozen=True)

@@ -36,9 +36,9 @@ from seine.service.access.principal import LOCAL
 from seine.service.access.token_file import TokenFile
 from seine.service.backup.backup_copy import restore_backup, write_backup
 from seine.service.push_door import PushDoor
-from seine.sinks.folder_target import FolderTarget
 from seine.sinks.record_piece import RecordPiece
 from seine.sinks.sink_progress import SinkProgress, save_progress
+from seine.sinks.sink_threads import FolderTarget
 from seine.sinks.undelivered_files import UndeliveredFiles
 from seine.spark.first_offsets import first_offsets
 from tests.support.power_cuts import recorded_disk

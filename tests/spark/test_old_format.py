@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from seine.runtime.folder.settings import FORMAT
-from seine.service.backup.relocation import relocate
+from seine.service.backup.backup_copy import relocate
 from tests.reference.answers import Answers
 from tests.reference.compare import difference, net_of
 from tests.reference.verdict import short, start_of

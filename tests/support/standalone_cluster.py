@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pyspark
 
-from seine.spark.java import require_java
+from seine.spark.session import require_java
 from tests.support.command import kill, python_path
 
 LOOPBACK = "127.0.0.1"

@@ -1,7 +1,12 @@
-"""The offline optimum of a memory-limited query over finite streams: a bound for every shedding policy."""
+"""The offline optimum of a memory-limited query over finite streams: a bound for every shedding policy.
+
+All tuples of finite streams, admitted exactly as a run admits them: parsing, lateness, punctuations.
+"""
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import fsum
@@ -10,15 +15,19 @@ import numpy as np
 import pyarrow as pa
 
 from seine.algebra.arrays import FloatArray, IntArray
+from seine.algebra.definitions import StreamDef
 from seine.algebra.expressions import Expression
 from seine.algebra.memory_limit import memory_limit
 from seine.algebra.plan import Lookup, Plan, Query, Scan
-from seine.archive.admitted import admitted
 from seine.archive.exact_join import ArchivedBlock, Places
 from seine.errors import SeineError
+from seine.intake.intake import Intake
+from seine.intake.journal import Journal
+from seine.intake.record_layout import RecordLayout
 from seine.intake.relations import load_relation
 from seine.network.plan.importance import importance_of
 from seine.optimizer.block import Block, block_of
+from seine.scratch_folder import scratch_folder
 from seine.shedding.exact import ExactResults
 from seine.shedding.exact_combinations import ExactCombinations
 from seine.shedding.optimum import find_optimum
@@ -173,3 +182,24 @@ def _total(query: Query, importances: FloatArray) -> float:
         return fsum(importances.tolist())
     except OverflowError as error:
         raise SeineError(f"the importances of query {query.name} add up to more than any number") from error
+
+
+def admitted(streams: Sequence[StreamDef]) -> dict[str, pa.RecordBatch]:
+    """For each stream its tuples as `_q` (arrival number), c0, c1, ..; rejected lines are left out."""
+    pieces: dict[str, list[pa.RecordBatch]] = {stream.name: [] for stream in streams}
+    with tempfile.TemporaryDirectory(dir=scratch_folder()) as folder:
+        intake = Intake(streams, Journal(folder))
+        try:
+            while (entry := intake.next_entry()) is not None:
+                for name in entry.rows:
+                    pieces[name].append(entry.batch(name))
+        finally:
+            intake.close()
+        return {stream.name: _whole(stream, pieces[stream.name]) for stream in streams}
+
+
+def _whole(stream: StreamDef, pieces: list[pa.RecordBatch]) -> pa.RecordBatch:
+    """All pieces of a stream as one batch."""
+    schema = pa.schema([pa.field("_q", pa.int64()), *RecordLayout.of(stream).schema])
+    none = pa.RecordBatch.from_pylist([], schema)
+    return pa.concat_batches([none, *(piece.select(schema.names).cast(schema) for piece in pieces)])

@@ -1,24 +1,32 @@
-"""`seine demo`: a bundled demonstration from end to end."""
+"""`seine demo`: a bundled demonstration from end to end.
+
+Trees of searches for a person to look at: as text while they are found, and drawn on a page.
+
+Prints the first records of each query of a demonstration, as they are written.
+"""
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import tempfile
 import time
+from collections import Counter
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from seine.cli.hosting import add_hosting, buckets, carried
 from seine.cli.progress_line import ProgressLine
-from seine.cli.record_printer import RecordPrinter
-from seine.cli.show_trees import print_tree, write_trees
 from seine.demo import DESCRIPTIONS, FOLLOWED, write_demo, write_news, write_search_demo
+from seine.demo.found_tree import found_tree, tree_lines
 from seine.demo.news_sentence import sentence
 from seine.demo.nexmark.events import make_nexmark
 from seine.demo.nexmark.nexmark_files import QUERIES, write_nexmark
 from seine.demo.nexmark.nexmark_files import meaning as meaning_of
+from seine.demo.tree_page import SearchResults, tree_page
 from seine.document_templates.templates_of_plans import queries_by_template
 from seine.frontends.script.script import Script
 from seine.frontends.script.script_file import read_script
@@ -26,6 +34,7 @@ from seine.network.show.explain import explain_html
 from seine.network.show.template_lines import template_users
 from seine.run import Options, Run
 from seine.runtime.output.run_statistics import RunStatistics
+from seine.runtime.output.sink import Sink
 
 _ABOUT = """\
 Run a bundled demonstration, all of it in one Spark pipeline. `fedwire`, the main one: made-up money
@@ -178,3 +187,64 @@ def _summarise(statistics: RunStatistics, what: str, folder: Path) -> None:
     )
     print(f"the network as a picture:  {os.path.join(folder, 'network.html')}")
     print(f"script, data and results:  {folder}")
+
+
+def print_tree(record: Record) -> None:
+    """Print a tree: its search and life, then a line for each tuple."""
+    width = shutil.get_terminal_size((100, 24)).columns
+    print(f"{record['op']} {record['query']}  {life_of(record)}"[:width])
+    for line in tree_lines(found_tree(record["row"]), width - 4):
+        print(f"    {line}", flush=True)
+
+
+def life_of(record: Record) -> str:
+    """From when to when a result holds."""
+    end = record["t_end"]
+    return f"from {record['t_start']}" + ("" if end is None else f" until {end}")
+
+
+def write_trees(path: Path, texts: Mapping[str, str], printer: RecordPrinter) -> None:
+    """Draw the trees that a printer has kept; `texts` are the searches by name."""
+    searches = {
+        name: SearchResults(
+            text,
+            printer.counts[name],
+            [(life_of(one), found_tree(one["row"])) for one in printer.first.get(name, ())],
+        )
+        for name, text in texts.items()
+    }
+    path.write_text(tree_page("How the words are connected", searches), encoding="utf-8")
+
+
+Record = dict[str, Any]
+
+
+class RecordPrinter:
+    """Follows the output file: counts the records of each query, and keeps and prints the first of them."""
+
+    def __init__(self, path: Path, shown: int, print_one: Callable[[Record], None], kept: int = 0) -> None:
+        self.path = path
+        path.write_bytes(b"")
+        self._file = path.open("rb")
+        self._shown, self._kept, self._print_one = shown, kept, print_one
+        self.counts: Counter[str] = Counter()
+        self.first: dict[str, list[Record]] = {}
+        self.line: ProgressLine | None = None
+
+    def after_batch(self, sink: Sink) -> None:
+        """Take in what a micro-batch has written."""
+        for text in self._file:
+            record = json.loads(text)
+            query = record["query"]
+            self.counts[query] += 1
+            if self.counts[query] <= self._kept:
+                self.first.setdefault(query, []).append(record)
+            if self.counts[query] <= self._shown:
+                if self.line:
+                    self.line.clear()
+                self._print_one(record)
+        if self.line:
+            self.line(sink)
+
+    def close(self) -> None:
+        self._file.close()

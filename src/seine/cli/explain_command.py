@@ -1,16 +1,36 @@
-"""`seine explain`: the shared network of a script, as text, JSON, DOT or a picture."""
+"""`seine explain`: the shared network of a script, as text, JSON, DOT or a picture.
+
+`seine explain SCRIPT [QUERY] --networks`: the ways in which the words of a SEARCH could be connected.
+
+`seine explain SCRIPT --witnesses FILE`: the witness relations of the documents of a file.
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
+from collections.abc import Iterator, Sequence
+from itertools import groupby, islice
 
+from seine.algebra.definitions import Source, StreamDef
+from seine.algebra.document_plan import DocumentQuery, is_published
+from seine.algebra.search_plan import Search
+from seine.algebra.types import Kind
 from seine.cli.hosting import add_purging, add_sample, add_sharing, check_writable, strategy
 from seine.cli.known_query import known_query
-from seine.cli.search_networks import search_networks_text
 from seine.cli.udf_option import add_udf
-from seine.cli.witnesses import witnesses_text
+from seine.documents.document import Document
+from seine.documents.match_pattern import TooManyBindings
+from seine.documents.parse_document import DocumentFault, decode_document
+from seine.documents.witness_tables import MOST_SHOWN, print_tables, witness_tables
+from seine.errors import SeineError
+from seine.frontends.script.script import Declarations
 from seine.frontends.script.script_file import read_script
+from seine.intake.files import Files
+from seine.intake.record_layout import RecordLayout
+from seine.intake.xml_records import DocumentColumns
+from seine.keyword_networks.networks_of_search import MOST_TERMS_FOR_NETWORKS, SearchNetworks
 from seine.network.network import build_network
 from seine.network.show.explain import explain_dot, explain_html, explain_json, explain_text
 from seine.network.show.template_lines import template_json, template_text, template_users
@@ -80,3 +100,127 @@ def command(arguments: argparse.Namespace) -> int:
         print(explain_text(network, streams, query, relations=relations, states=states), end="")
         print(template_text(plans, query) + samples_text(estimates), end="")
     return 0
+
+
+_MOST_NETWORKS_SHOWN = 1_000  # there may be millions
+
+
+def search_networks_text(declarations: Declarations, name: str | None) -> str:
+    """The candidate networks of one search, or of all searches of a script, by the number of tuples."""
+    if name is not None:
+        query = known_query(name, declarations)
+        if not isinstance(query.plan, Search):
+            raise SeineError(f"'{query.name}' is no SEARCH", hint="candidate networks are those of a SEARCH")
+        return _networks(query.name, query.plan)
+    plans = {q.name: q.plan for q in declarations.queries.values() if isinstance(q.plan, Search)}
+    if not plans:
+        raise SeineError("this script has no SEARCH", hint="candidate networks are those of a SEARCH")
+    return "\n".join(_networks_or_reason(name, plan) for name, plan in plans.items())
+
+
+def _networks_or_reason(name: str, plan: Search) -> str:
+    """The networks of one of many searches, or why they are not shown."""
+    try:
+        return _networks(name, plan)
+    except SeineError as error:
+        return f"{name}: not shown, {error.message}\n"
+
+
+def _networks(name: str, plan: Search) -> str:
+    if len(plan.terms) > MOST_TERMS_FOR_NETWORKS:
+        reason = f"'{name}' has {len(plan.terms)} terms, and networks are shown for {MOST_TERMS_FOR_NETWORKS}"
+        raise SeineError(reason, hint="ask for a search of fewer words: each one doubles the nodes")
+    searched = SearchNetworks.of(plan)
+    shown = list(islice(searched.networks(), _MOST_NETWORKS_SHOWN + 1))
+    more = len(shown) > _MOST_NETWORKS_SHOWN
+    words = " ".join(searched.words)
+    count = f"the first {_MOST_NETWORKS_SHOWN:,} networks" if more else _counted(len(shown), "network")
+    lines = [f"{name}: '{words}', at most {_counted(plan.max_tuples, 'tuple')}, {count}"]
+    for size, networks in groupby(shown[:_MOST_NETWORKS_SHOWN], key=lambda network: len(network.nodes)):
+        lines.append(f"  {_counted(size, 'tuple')}")
+        lines += [f"    {searched.text(network)}" for network in networks]
+    if more:
+        lines.append("  and more")
+    return "\n".join(lines) + "\n"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def witnesses_text(declarations: Declarations, file: str) -> str:
+    """R_binW, R_docW and R_docTSW of each document of a file, which is XML or JSON Lines of a stream.
+
+    Where a stream reads the file, the blocks over that stream count and its documents are those that it makes
+    of the file (the items of a feed, by time); else all blocks do.
+    """
+    plans = {q.name: q.plan for q in declarations.queries.values() if isinstance(q.plan, DocumentQuery)}
+    if not plans:
+        raise SeineError("this script has no XSCL query", hint="witnesses are of the blocks of XSCL queries")
+    known = {block.input.stream.name: block.input.stream for plan in plans.values() for block in plan.blocks}
+    fed = [stream for stream in known.values() if _reads(stream, file)]
+    names = [stream.name for stream in fed]
+    parts = []
+    for place, (text, timestamp) in enumerate(_documents(declarations, fed, file), 1):
+        try:
+            tables = witness_tables(plans, Document(text), names or known)
+        except DocumentFault as fault:
+            raise SeineError(f"{file}: document {place}: {fault}") from None
+        except TooManyBindings:
+            hint = "print the witnesses of a smaller document"
+            raise SeineError(
+                f"{file}: document {place}: more than {MOST_SHOWN:,} bindings", hint=hint
+            ) from None
+        parts.append(print_tables(tables, f"d{place}", timestamp))
+    return "\n\n".join(parts) + "\n"
+
+
+def _reads(stream: StreamDef, file: str) -> bool:
+    """Whether a file is one of those that a stream reads."""
+    if stream.source is None or is_published(stream):
+        return False
+    return os.path.abspath(file) in map(os.path.abspath, Files(stream.source.path).listing())
+
+
+def _documents(declarations: Declarations, fed: Sequence[StreamDef], file: str) -> Iterator[tuple[str, str]]:
+    """The documents of a file, which some streams read, each with its time as text."""
+    try:
+        with open(file, "rb") as opened:
+            raw = opened.read()
+        text = decode_document(raw)
+    except (OSError, DocumentFault) as error:
+        raise SeineError(f"{file}: {getattr(error, 'strerror', None) or error}") from None
+    sources = [(stream, stream.source) for stream in fed if stream.source and stream.source.format == "XML"]
+    if sources:
+        yield from _made_of(*sources[0], text, file)
+        return
+    if text.lstrip().startswith("<"):
+        yield text, "-"
+        return
+    yield from _of_lines(declarations, text, file)
+
+
+def _made_of(stream: StreamDef, source: Source, text: str, file: str) -> Iterator[tuple[str, str]]:
+    """The documents that a stream makes of a file."""
+    columns = DocumentColumns(RecordLayout.of(stream), source)
+    try:
+        for document in columns.documents(text):
+            yield document, (columns.texts(document)[stream.time] or "-").strip()
+    except DocumentFault as fault:
+        raise SeineError(f"{file}: {fault}") from None
+
+
+def _of_lines(declarations: Declarations, text: str, file: str) -> Iterator[tuple[str, str]]:
+    streams = declarations.streams.values()
+    documents = {f.name for stream in streams for f in stream.fields if f.type.kind is Kind.XML}
+    times = {stream.fields[stream.time].name for stream in streams}
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+            document = next(record[name] for name in record if name in documents)
+        except (ValueError, TypeError, StopIteration):
+            hint = "it is an XML document, or JSON Lines of a stream of the script"
+            raise SeineError(f"{file}: line {number} has no document", hint=hint) from None
+        yield str(document), str(next((record[name] for name in record if name in times), "-"))

@@ -1,4 +1,12 @@
-"""The `seine` command: parses words, calls a subcommand, turns errors into exit statuses."""
+"""The `seine` command: parses words, calls a subcommand, turns errors into exit statuses.
+
+Arrow without pandas, for commands that answer at once.
+
+With the first array that it makes Arrow imports pandas, to know its objects when they are given. That takes
+as long as much of the rest of `seine try`, whose values are never objects of pandas.
+
+The modules of the commands, each imported when it is asked for: none pays for what another one needs.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +16,14 @@ import os
 import sys
 import tempfile
 import traceback
+from collections.abc import Sequence
 from contextlib import nullcontext
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
 
 from seine import __version__
 from seine.cli import completion_command
-from seine.cli.arrow_alone import let_arrow_pass_by_pandas
-from seine.cli.command_modules import command_module, modules_for
 from seine.cli.config_file import COMMANDS
 from seine.cli.logging_setup import configured_logging
 from seine.cli.option_settings import add_config, names_udf, parse_with_settings
@@ -113,3 +123,120 @@ def _parser(words: list[str] | None = None) -> argparse.ArgumentParser:
 
 if __name__ == "__main__":
     sys.exit(main())
+
+
+class _WithoutPandas(MetaPathFinder):
+    """Finds no pandas, and leaves everything else to others."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname == "pandas":
+            raise ModuleNotFoundError("Arrow need not know pandas here", name=fullname)
+        return None
+
+
+def let_arrow_pass_by_pandas() -> None:
+    """Let Arrow look for pandas now, and find none; who imports pandas afterwards gets it."""
+    if "pandas" in sys.modules:
+        return
+    absent = _WithoutPandas()
+    sys.meta_path.insert(0, absent)
+    try:
+        import pyarrow as pa
+
+        pa.array([0])
+    finally:
+        sys.meta_path.remove(absent)
+
+
+# in the order of the help; a module may have several commands
+MODULES = {
+    "demo_command": ("demo",),
+    "init_command": ("init",),
+    "try_command": ("try",),
+    "run_command": ("run",),
+    "check_command": ("check",),
+    "explain_command": ("explain",),
+    "optimum_command": ("optimum",),
+    "serve_command": ("serve",),
+    "register_command": ("register",),
+    "drop_command": ("drop", "pause", "resume"),
+    "list_command": ("list", "status"),
+    "top_command": ("top",),
+    "tail_command": ("tail",),
+    "token_command": ("token",),
+    "backup_command": ("backup", "restore"),
+}
+
+
+def modules_for(words: list[str]) -> list[str]:
+    """The modules that are needed to understand the words of a command line: one, if they name a command."""
+    named = [module for module, commands in MODULES.items() if words and words[0] in commands]
+    return named or list(MODULES)
+
+
+def command_module(name: str) -> ModuleType:
+    """One of `MODULES`, imported."""
+    match name:
+        case "demo_command":
+            from seine.cli import demo_command
+
+            return demo_command
+        case "init_command":
+            from seine.cli import init_command
+
+            return init_command
+        case "try_command":
+            from seine.cli import try_command
+
+            return try_command
+        case "run_command":
+            from seine.cli import run_command
+
+            return run_command
+        case "check_command":
+            from seine.cli import check_command
+
+            return check_command
+        case "explain_command":
+            from seine.cli import explain_command
+
+            return explain_command
+        case "optimum_command":
+            from seine.cli import optimum_command
+
+            return optimum_command
+        case "serve_command":
+            from seine.cli import serve_command
+
+            return serve_command
+        case "register_command":
+            from seine.cli import register_command
+
+            return register_command
+        case "drop_command":
+            from seine.cli import drop_command
+
+            return drop_command
+        case "list_command":
+            from seine.cli import list_command
+
+            return list_command
+        case "top_command":
+            from seine.cli import top_command
+
+            return top_command
+        case "tail_command":
+            from seine.cli import tail_command
+
+            return tail_command
+        case "backup_command":
+            from seine.cli import backup_command
+
+            return backup_command
+        case "token_command":
+            from seine.cli import token_command
+
+            return token_command
+    raise KeyError(name)

@@ -1,4 +1,7 @@
-"""`seine serve`: run a pipeline that queries join and leave."""
+"""`seine serve`: run a pipeline that queries join and leave.
+
+The options of `seine serve` that say how much each owner of queries may have.
+"""
 
 from __future__ import annotations
 
@@ -29,13 +32,13 @@ from seine.cli.hosting import (
 from seine.cli.memory_option import add_worker_memory, worker_memory
 from seine.cli.private_state import private_state
 from seine.cli.progress_line import ProgressLine
-from seine.cli.quota_options import add_quota, quota_of
 from seine.cli.reach_options import add_reach, reach_of
 from seine.cli.service_client import FOLDER
 from seine.cli.stop_signals import StopSignals
 from seine.cli.udf_option import add_udf
 from seine.errors import RunError, SeineError
 from seine.runtime.option_secrets import OptionSecrets
+from seine.service.access.quotas import Quota
 from seine.service.access.token_file import TokenFile
 from seine.service.client import read_token
 from seine.service.folder import ServiceFolder
@@ -45,6 +48,7 @@ from seine.spark.restart_backoff import RestartBackoff
 
 if TYPE_CHECKING:
     from seine.service.service import Service, ServiceOptions
+
 
 _logger = logging.getLogger(__name__)
 
@@ -245,3 +249,28 @@ class _Serving:
             self._delivered = service.sink.totals.entry
             service.folder.withdraw()
             server.close()
+
+
+_OPTIONS = {
+    "--owner-queries": "most queries of an owner (default: any number)",
+    "--owner-joins": "most joins that the queries of an owner use (default: any number)",
+    "--owner-state-rows": "most rows and groups that the queries of an owner hold (default: any number)",
+    "--owner-candidates": "most pairs that joins of an owner look at in a micro-batch (default: any number)",
+    "--owner-records": "most records of an owner in a micro-batch (default: any number)",
+}
+
+
+def add_quota(parser: argparse.ArgumentParser) -> None:
+    for option, text in _OPTIONS.items():
+        parser.add_argument(option, metavar="N", type=positive, help=text)
+
+
+def quota_of(arguments: argparse.Namespace) -> Quota:
+    """What the options say."""
+    return Quota(
+        arguments.owner_queries,
+        arguments.owner_joins,
+        arguments.owner_state_rows,
+        arguments.owner_candidates,
+        arguments.owner_records,
+    )

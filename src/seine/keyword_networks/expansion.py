@@ -1,20 +1,27 @@
 """One round of CNGen: every tree with every node that may be added to it, by whole arrays.
 
 Cites: SKWS 3.2
+
+Networks in which the root's node comes more than once: a fourth kind of duplicate.
+
+Cites: SKWS 3.2
+
+Which trees have their equal siblings in order: the third kind of duplicate, a node more than once.
+
+Cites: SKWS 3.2
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from seine.algebra.arrays import BoolArray, IntArray
 from seine.keyword_networks.expanded_schema import ExpandedSchema
 from seine.keyword_networks.network_trees import NetworkTrees
-from seine.keyword_networks.repeated_root import rooted_least
-from seine.keyword_networks.sibling_order import siblings_in_order
 from seine.rows.pairs import ranges
 
 _MOST_CANDIDATES_AT_ONCE = 1_000_000  # bounds the memory of a round
@@ -131,3 +138,88 @@ def owns_keyword(held: IntArray) -> BoolArray:
         twice |= once & column
         once |= column
     return np.asarray((held & (once & ~twice)[:, None]) != 0)
+
+
+def rooted_least(trees: NetworkTrees) -> BoolArray:
+    """Which trees are rooted at the right one of the occurrences of their root's node.
+
+    S{2} - T{1} - U{} - T{1} - V{3} grows from either T{1}, and both trees are left-heavy. That one is kept
+    whose code, read from its root, is least over the occurrences.
+
+    Differs: the paper names three kinds of duplicates and misses this one. On the schema of its Figure 2.1
+    with three keywords and at most five tuples it would have 4,609 networks, of which 4,390 are distinct.
+    """
+    fine = np.ones(len(trees), bool)
+    repeated = np.flatnonzero((trees.nodes[:, 1:] == trees.nodes[:, :1]).any(1))
+    for row in repeated.tolist():
+        fine[row] = _is_least(trees.nodes[row], trees.parents[row], trees.conditions[row])
+    return fine
+
+
+def _is_least(nodes: IntArray, parents: IntArray, conditions: IntArray) -> bool:
+    edges: list[list[tuple[int, int]]] = [[] for _ in nodes]
+    for child in range(1, len(nodes)):
+        parent, condition = int(parents[child]), int(conditions[child])
+        edges[parent].append((child, condition))
+        edges[child].append((parent, condition))
+    labels = nodes.tolist()
+    mine = _code(labels, edges, 0, -1, -1)
+    others = (_code(labels, edges, at, -1, -1) for at in range(1, len(nodes)) if labels[at] == labels[0])
+    return all(mine <= other for other in others)
+
+
+def _code(labels: list[int], edges: list[list[tuple[int, int]]], at: int, before: int, edge: int) -> Any:
+    """The tree as seen from one position: its node, the edge that leads to it, and its children in order."""
+    beyond = sorted(_code(labels, edges, child, at, by) for child, by in edges[at] if child != before)
+    return (labels[at], edge, tuple(beyond))
+
+
+def siblings_in_order(trees: NetworkTrees) -> BoolArray:
+    """Which trees are *left-heavy*: no sub-tree is heavier than its left sibling.
+
+    A sub-tree's code is its nodes in pre-order, each by depth, node and condition. Of two codes that one is
+    heavier which at the first difference is deeper, or else has the lesser node or condition; a longer one is
+    heavier than its beginning. Of all orders of children exactly one is left-heavy, and it stays so if the
+    last node is taken away: so growing left-heavy trees alone misses none and makes none twice.
+
+    Only sub-trees on the rightmost path are looked at: the others were, as the tree grew.
+
+    Differs: the paper leaves out the details ("observing the lexicographic order of sub-trees"). This order
+    is that of Nakano and Uno for rooted unordered trees.
+    """
+    fine = np.ones(len(trees), bool)
+    if trees.size < 3:
+        return fine
+    depths, path = trees.depths(), trees.on_path()
+    for right in range(1, trees.size):
+        left = _left_sibling(trees, right)
+        rows = np.flatnonzero(path[:, right] & (left >= 0))
+        fine[rows[_heavier(trees, depths, rows, left[rows], right)]] = False
+    return fine
+
+
+def _left_sibling(trees: NetworkTrees, right: int) -> IntArray:
+    """The child before this one of the same parent, or -1."""
+    left = np.full(len(trees), -1)
+    for position in range(1, right):
+        left[trees.parents[:, position] == trees.parents[:, right]] = position
+    return left
+
+
+def _heavier(trees: NetworkTrees, depths: IntArray, rows: IntArray, left: IntArray, right: int) -> BoolArray:
+    """Whether the sub-tree at `right`, which is all that follows, is heavier than that at `left`."""
+    heavier = np.zeros(len(rows), bool)
+    undecided = np.arange(len(rows))
+    for offset in range(trees.size - right):
+        mine, other = right + offset, left[undecided] + offset
+        over = other >= right  # the left code has ended, and the right one goes on
+        heavier[undecided[over]] = True
+        undecided, other = undecided[~over], other[~over]
+        here = rows[undecided]
+        ahead = np.zeros(len(here), np.int64)
+        for column, sign in ((depths, 1), (trees.nodes, -1), (trees.conditions, -1)):
+            difference = sign * np.sign(column[here, mine] - column[here, other])
+            ahead = np.where(ahead == 0, difference, ahead)
+        heavier[undecided[ahead > 0]] = True
+        undecided = undecided[ahead == 0]
+    return heavier

@@ -5,6 +5,20 @@
 Selections, projections and inner joins commute, so whoever judges, orders, builds or indexes a plan wants
 them out of the way. What is left are the items of the block: streams, relations, and the results of pipeline
 breakers (aggregates and set operators), beneath which there are further blocks.
+
+States the time-outs of punctuations as conditions on times.
+
+A punctuation may be missed, and then what waits for it would wait for ever. A scheme with a TIMEOUT n says
+how long anything waits: a tuple s of its stream and a tuple t of another, equal in all columns of the scheme,
+join only if s.ts <= t.ts + n. So t is freed when the stream's watermark has passed that, punctuated or not,
+and whether a pair is reported depends on event times alone.
+
+    CREATE STREAM bid (...) TIMESTAMP BY ts PUNCTUATED ON (itemid) TIMEOUT 100 ...
+
+    before: item.itemid = bid.itemid
+    after:  item.itemid = bid.itemid AND bid.ts <= item.ts + 100
+
+Cites: SAFETY 5.1 (missed punctuations: a clean-up of what they would have purged)
 """
 
 from __future__ import annotations
@@ -14,13 +28,24 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 
-from seine.algebra.expressions import Column, Expression, conjunction, conjuncts, shift_columns, substitute
+from seine.algebra.definitions import Scheme
+from seine.algebra.expressions import (
+    Column,
+    Expression,
+    Literal,
+    conjunction,
+    conjuncts,
+    shift_columns,
+    substitute,
+)
+from seine.algebra.functions import literal, resolve_call
 from seine.algebra.plan import Join, Lookup, Plan, Project, Scan, Select
+from seine.algebra.types import DAY_TIME
 from seine.optimizer.bucket_bounds import with_bucket_bounds
 from seine.optimizer.explicit_equalities import explicit_equalities
 from seine.optimizer.own_windows import with_own_windows
-from seine.optimizer.punctuation_timeouts import with_timeouts
 from seine.optimizer.reused_values import with_reuse
+from seine.optimizer.scheme_partners import Partner, partners
 from seine.optimizer.traverse import LARGEST_SUBSTITUTION, identity, stays_small
 
 
@@ -262,3 +287,23 @@ class _TakingApart:
 def _index(column: Expression) -> int:
     assert isinstance(column, Column)
     return column.index
+
+
+def with_timeouts(
+    items: Sequence[Plan], offsets: Sequence[int], conditions: tuple[Expression, ...]
+) -> tuple[Expression, ...]:
+    """The conditions of a block, equalities stated plainly, and those that time-outs of its streams add."""
+    added = [_within(partner) for partner in partners(items, offsets, conditions, _has_timeout)]
+    return tuple(dict.fromkeys([*conditions, *added])) if added else conditions
+
+
+def _has_timeout(scheme: Scheme) -> bool:
+    return scheme.timeout is not None
+
+
+def _within(partner: Partner) -> Expression:
+    """stream.ts <= other.ts + timeout"""
+    stream = partner.stream.scan.stream
+    most = stream.schemes[partner.scheme].timeout or 0
+    length = Literal(most, DAY_TIME) if stream.domain == "timestamp" else literal(most)
+    return resolve_call("le", [partner.stream.time, resolve_call("add", [partner.other.time, length])])

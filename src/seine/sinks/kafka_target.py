@@ -5,22 +5,27 @@ that has the records. So whoever begins anew asks the broker whether a piece tha
 
     offset of the group   >= its end: it is there       <= its start: nothing of it is, for any reader of
                                                          committed records
+
+The keys of records: what a topic is partitioned by, and what a row of a table is found by.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+
+import msgspec
+from msgspec import Raw
 
 from seine.catalog import StoredSink
 from seine.errors import SeineError
 from seine.intake.allowed_hosts import Hosts
 from seine.runtime.option_secrets import OptionSecrets
 from seine.sinks.kafka_client import KafkaClient
-from seine.sinks.record_keys import key_maker
 from seine.sinks.record_piece import RecordPiece
 from seine.sinks.sink_progress import SinkProgress
 from seine.sinks.sink_target import SinkTarget
+from seine.typed_json import json_decoder
 
 REFRESH_SECONDS = 6 * 3600.0  # brokers keep offsets of groups without members for a week by default
 _OURS = "kafka."  # before the names of a client's settings
@@ -86,3 +91,34 @@ class KafkaTarget(SinkTarget):
         if self._client is not None:
             self._client.close()
             self._client = None
+
+
+class _Keyed(msgspec.Struct):
+    """A record, of which the row's values stay text."""
+
+    row: dict[str, Raw]
+
+
+_decode = json_decoder(_Keyed).decode
+_NULL = Raw(b"null")
+
+
+def key_maker(columns: Sequence[str]) -> Callable[[bytes], bytes]:
+    r"""A function from a record to its key: a JSON object of the columns, with the record's own values.
+
+    >>> make = key_maker(["b", "a"])
+    >>> make(b'{"query": "q", "op": "+", "row": {"a": 1.50, "x": 2, "b": "y"}}\n')
+    b'{"b": "y", "a": 1.50}'
+    >>> make(b'{"query": "q", "op": "+", "row": {"a": 1}}\n')
+    b'{"b": null, "a": 1}'
+    """
+    labels = [(name, (", " if place else "{").encode() + msgspec.json.encode(name) + b": ")
+              for place, name in enumerate(columns)]  # fmt: skip
+
+    def make(line: bytes) -> bytes:
+        row = _decode(line).row
+        return (
+            b"".join([part for name, label in labels for part in (label, bytes(row.get(name, _NULL)))]) + b"}"
+        )
+
+    return make

@@ -5,16 +5,23 @@
 
 Law (exactly once): the position of a sink is a row of `seine_sink_position`, changed in the transaction that
 has the records, and locked by it: of two processes that deliver the same, the second finds it done.
+
+Errors of PostgreSQL in one line, without the values of rows.
+
+The fields of records as texts, exact as they were written, for databases that parse them by themselves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+import msgspec
 import psycopg
+from msgspec import Raw
 
 from seine.algebra.plan import Query
 from seine.catalog import StoredSink
@@ -23,12 +30,11 @@ from seine.network.plan.output_form import form_of
 from seine.postgres_timeouts import SilenceGuard, connection_arguments
 from seine.runtime.option_secrets import OptionSecrets
 from seine.sinks import postgres_tables as tables
-from seine.sinks.net_changes import net_changes
-from seine.sinks.postgres_errors import error_line
-from seine.sinks.record_fields import changed_rows, whole_records
+from seine.sinks.net_changes import Row, net_changes
 from seine.sinks.record_piece import RecordPiece
 from seine.sinks.sink_progress import SinkProgress
 from seine.sinks.sink_target import SinkTarget
+from seine.typed_json import json_decoder
 
 _CREATING = 60674836  # a lock of ours: two that create the same table at once would fail
 _READ = "SELECT position FROM seine_sink_position WHERE sink = %s FOR UPDATE"
@@ -120,3 +126,82 @@ class PostgresTarget(SinkTarget):
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+
+_MOST_CHARACTERS = 300
+_OF_VALUES = "22"  # the class of errors whose first line may quote a value
+_VALUE = re.compile(r'\s*["«»„“”「][\s\S]*$')  # as servers of any language quote it
+_COLUMN = re.compile(r"COPY .*?, line \d+, column (.+?)(?::|$)")
+
+
+def error_line(error: psycopg.Error) -> str:
+    """What the server says first; of a value that does not fit, the column and not the value.
+
+    >>> error_line(psycopg.OperationalError("no connection\\nis the server there?"))
+    'no connection'
+    """
+    text = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    if not (error.sqlstate or "").startswith(_OF_VALUES):
+        return text[:_MOST_CHARACTERS]
+    column = _COLUMN.search(error.diag.context or "")
+    place = f" in column {column[1]}" if column is not None else ""
+    return _VALUE.sub("", text)[:_MOST_CHARACTERS].rstrip(":") + place
+
+
+_NUL = re.compile(rb"(?<!\\)((?:\\\\)*)\\u0000")  # an escape, and no escaped backslash before u0000
+
+
+class _Record(msgspec.Struct):
+    query: str
+    op: str
+    t_start: Raw
+    t_end: Raw
+    row: Raw
+
+
+_decode = json_decoder(_Record).decode
+_decode_row = json_decoder(dict[str, Raw]).decode
+_decode_text = json_decoder(str).decode
+_NULL = Raw(b"null")
+
+
+def whole_records(lines: bytes) -> Iterator[Row]:
+    r"""Of each record the query, op, t_start, t_end, and the row as JSON.
+
+    >>> line = b'{"query": "q", "op": "+", "t_start": 7, "t_end": null, "row": {"a": 1.50}}\n'
+    >>> list(whole_records(line))
+    [('q', '+', '7', None, '{"a": 1.50}')]
+    """
+    for line in lines.splitlines():
+        one = _decode(_without_nul(line))
+        yield one.query, one.op, _text(one.t_start), _text(one.t_end), bytes(one.row).decode()
+
+
+def changed_rows(lines: bytes, columns: Sequence[str]) -> Iterator[tuple[bool, Row]]:
+    r"""Of each record whether a row begins, and the columns of the row.
+
+    >>> line = b'{"query": "q", "op": "-", "t_start": 7, "t_end": null, "row": {"b": "x", "a": true}}\n'
+    >>> list(changed_rows(line, ["a", "b", "c"]))
+    [(False, ('true', 'x', None))]
+    """
+    for line in lines.splitlines():
+        one = _decode(_without_nul(line))
+        row = _decode_row(one.row)
+        yield one.op == "+", tuple(_text(row.get(name, _NULL)) for name in columns)
+
+
+def _text(value: Raw) -> str | None:
+    """A value as a database reads it: a string without quotes, else its JSON."""
+    content = bytes(value)
+    if content == b"null":
+        return None
+    return _decode_text(content) if content.startswith(b'"') else content.decode()
+
+
+def _without_nul(line: bytes) -> bytes:
+    r"""A line with U+FFFD in place of U+0000, which PostgreSQL has in no text.
+
+    >>> _without_nul(rb'"a\u0000b\\u0000"')
+    b'"a\\ufffdb\\\\u0000"'
+    """
+    return _NUL.sub(rb"\1\\ufffd", line) if rb"\u0000" in line else line

@@ -8,6 +8,8 @@ engine.register("CREATE QUERY big AS SELECT b.item FROM bid b, item i WHERE b.it
 running = engine.start()                                   # or start(print), or start(out="alerts.jsonl")
 running.results()                                          # a streaming DataFrame
 running.wait()
+
+DataFrames in Seine's types, and relations: a DataFrame that is read once, whole, is landed as Parquet.
 """
 
 from __future__ import annotations
@@ -20,16 +22,21 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as spark_types
 
 from seine.algebra import aggregates
 from seine.algebra.definitions import RelationDef, Scheme, Source, SparkReader, StreamDef, with_since
 from seine.algebra.functions.user_modules import register_function
-from seine.algebra.types import Field, Kind
+from seine.algebra.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, Field, Kind, Type
 from seine.algebra.user_functions import UserFunction
+from seine.disk_sync import make_folder, sync_to_disk
 from seine.errors import Position, SeineError
 from seine.frontends.script.script import Declarations, Script
 from seine.intake.journal import file_name
+from seine.intake.marked_rows import MARKERS
 from seine.intake.retention_limit import RetentionLimit
 from seine.network.network import build_network
 from seine.network.show.explain import explain_text
@@ -41,7 +48,6 @@ from seine.runtime.output.outlets import Folder
 from seine.runtime.source_samples import source_estimates
 from seine.safety.read_statements import read_statements
 from seine.scratch_folder import scratch_folder
-from seine.spark.landing import fields_of, folded, land_whole
 from seine.spark.running import Running
 from seine.spark.session import require_settings
 from seine.spark.typed_results import follow_results
@@ -320,3 +326,66 @@ def _length(length: int | dt.timedelta, plain: bool, least: int) -> int:
     if units < least:
         raise SeineError(f"a window or lateness of {length!r} is too short", hint=f"at least {least}")
     return units
+
+
+_TYPES: dict[type[spark_types.DataType], Type] = {
+    spark_types.BooleanType: BOOLEAN,
+    spark_types.ByteType: INT,
+    spark_types.ShortType: INT,
+    spark_types.IntegerType: INT,
+    spark_types.LongType: BIGINT,
+    spark_types.FloatType: DOUBLE,
+    spark_types.DoubleType: DOUBLE,
+    spark_types.StringType: STRING,
+    spark_types.DateType: DATE,
+    spark_types.TimestampType: TIMESTAMP,
+    spark_types.TimestampNTZType: TIMESTAMP,
+}
+
+
+def fields_of(frame: DataFrame) -> tuple[Field, ...]:
+    """The columns of a DataFrame in Seine's types, their names folded; marker columns are none of them."""
+    columns = [column for column in frame.schema.fields if column.name not in MARKERS]
+    fields = tuple(Field(column.name.lower(), _type(column)) for column in columns)
+    names = [field.name for field in fields]
+    for name in names:
+        if names.count(name) > 1:
+            raise SeineError(f"column '{name}' is there twice", hint="names are the same in any case")
+    return fields
+
+
+def _type(column: spark_types.StructField) -> Type:
+    kind = column.dataType
+    if isinstance(kind, spark_types.DecimalType):
+        return Type(Kind.DECIMAL, kind.precision, kind.scale)
+    if type(kind) not in _TYPES:
+        raise SeineError(
+            f"column '{column.name}' has type {kind.simpleString()}, which a stream cannot have",
+            hint="select scalar columns, or cast it to STRING",
+        )
+    return _TYPES[type(kind)]
+
+
+def land_whole(frame: DataFrame, folder: str) -> None:
+    """Write all rows of a DataFrame into a folder, in place of what was there."""
+    make_folder(folder)
+    _write(folded(frame).toArrow(), os.path.join(folder, "whole.parquet"))
+
+
+def folded(frame: DataFrame) -> DataFrame:
+    """A DataFrame with its names in lower case; refuses columns that a stream or relation cannot have."""
+    names = [column.name for column in frame.schema.fields]
+    fields_of(frame)  # refuses what a stream cannot have
+    return frame.toDF(*[name if name in MARKERS else name.lower() for name in names])
+
+
+def _write(table: pa.Table, path: str) -> None:
+    """Let a file appear whole: until then its name is hidden from intake."""
+    folder, name = os.path.split(path)
+    hidden = os.path.join(folder, f".{name}")
+    with open(hidden, "wb") as file:
+        pq.write_table(table, file)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(hidden, path)
+    sync_to_disk(folder)

@@ -1,26 +1,47 @@
-"""A SparkSession for Seine, and what Seine asks of one that exists."""
+"""A SparkSession for Seine, and what Seine asks of one that exists.
+
+A SPARK_HOME whose Python workers import pyspark from where it is installed.
+
+Spark puts SPARK_HOME/python/lib/pyspark.zip in front of the path of every Python process that it
+starts, and Python compiles what it imports from a zip each time anew: about a second a process,
+and a pipeline starts some ten before its first batch. A home that has everything but that zip makes
+them use the installed, compiled package.
+
+Spark settings: Unix domain sockets between Spark and its Python processes on one machine.
+
+By default it uses TCP, and writes what a worker has to do in two small pieces. The second waits until
+the first is acknowledged, which Linux may put off by 40 ms, in any task of a micro-batch.
+
+The log of Spark: a configuration of log4j that writes one file, and keeps so much of it as is wanted.
+
+What Java and the workers print themselves goes to the file that was there when Spark was started.
+
+Finds the Java that Spark runs on, so that nobody has to set JAVA_HOME by hand.
+"""
 
 from __future__ import annotations
 
 import logging
 import os
+import re
+import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from glob import glob
+from pathlib import Path
 
+import pyspark
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from seine.errors import SeineError
 from seine.intake.retention_limit import RetentionLimit
 from seine.scratch_folder import scratch_folder
-from seine.spark.home import use_installed_pyspark
-from seine.spark.java import require_java
-from seine.spark.log_settings import log_settings
 from seine.spark.malloc import keep_freed_memory
 from seine.spark.master import chosen_master, require_master
-from seine.spark.sockets import local_sockets
 
 _logger = logging.getLogger(__name__)
 
@@ -175,3 +196,157 @@ def _first_line(error: BaseException) -> str:
     java = getattr(error, "java_exception", None)
     text = str(java.toString() if java is not None else error).strip()
     return text.splitlines()[0] if text else type(error).__name__
+
+
+def use_installed_pyspark() -> None:
+    """Set SPARK_HOME to a folder of links to the installed Spark; one that the user chose is left alone."""
+    if "SPARK_HOME" in os.environ:
+        return
+    installed = os.path.dirname(os.path.abspath(pyspark.__file__))
+    home = tempfile.mkdtemp(dir=scratch_folder(), prefix="home-")
+    for name in ("bin", "conf", "jars", "sbin"):
+        if os.path.isdir(os.path.join(installed, name)):
+            os.symlink(os.path.join(installed, name), os.path.join(home, name))
+    os.environ["SPARK_HOME"] = home
+
+
+_LONGEST_FOLDER_NAME = 55  # the folder's name in bytes: with that of a socket in it, any system takes it
+
+
+def local_sockets(master: str | None) -> dict[str, str]:
+    """The settings for a master on this machine; none for another, whose workers are elsewhere.
+
+    >>> local_sockets("spark://here:7077")
+    {}
+    """
+    if master is None or not master.startswith("local"):
+        return {}
+    folder = tempfile.mkdtemp(dir=scratch_folder(), prefix="s-")  # nobody else may enter it
+    if len(folder.encode()) > _LONGEST_FOLDER_NAME:
+        return {}
+    return {
+        "spark.python.unix.domain.socket.enabled": "true",
+        "spark.python.unix.domain.socket.dir": folder,
+    }
+
+
+_PARTS = 8  # files that what is kept is in
+_HOUR, _DAY = 3_600, 86_400
+
+_ONE_FILE = """\
+rootLogger.level = warn
+rootLogger.appenderRef.file.ref = file
+appender.file.type = {kind}
+appender.file.name = file
+appender.file.fileName = {log}
+appender.file.layout.type = PatternLayout
+appender.file.layout.pattern = %d{{yyyy-MM-dd HH:mm:ss}} %p %c: %m%n%ex
+"""
+_ROLLED = """\
+appender.file.filePattern = {pattern}
+appender.file.policies.type = Policies
+appender.file.policies.one.type = {policy}
+appender.file.strategy.type = DefaultRolloverStrategy
+"""
+_BY_SIZE = """\
+appender.file.policies.one.size = {size}
+appender.file.strategy.max = {files}
+"""
+_BY_AGE = """\
+appender.file.strategy.action.type = Delete
+appender.file.strategy.action.basePath = {folder}
+appender.file.strategy.action.name.type = IfFileName
+appender.file.strategy.action.name.glob = {names}
+appender.file.strategy.action.age.type = IfLastModified
+appender.file.strategy.action.age.age = PT{seconds}S
+"""
+
+
+def log_settings(log: str, keep: RetentionLimit | None) -> str:
+    """The text of `log4j2.properties`.
+
+    >>> print(log_settings("/x/spark.log", RetentionLimit(bytes=8_000_000)).splitlines()[5])
+    appender.file.layout.type = PatternLayout
+    """
+    if keep is None:
+        return _ONE_FILE.format(kind="File", log=log)
+    text = _ONE_FILE.format(kind="RollingFile", log=log)
+    if keep.bytes is not None:
+        text += _ROLLED.format(pattern=f"{log}.%i", policy="SizeBasedTriggeringPolicy")
+        return text + _BY_SIZE.format(size=max(keep.bytes // _PARTS, 1), files=_PARTS - 1)
+    seconds = keep.seconds or 0
+    text += _ROLLED.format(pattern=f"{log}.%d{{{_period(seconds)}}}", policy="TimeBasedTriggeringPolicy")
+    folder, name = os.path.split(os.path.abspath(log))
+    return text + _BY_AGE.format(folder=folder, names=f"{name}.*", seconds=seconds)
+
+
+def _period(seconds: int) -> str:
+    """How the name of a file says when it was written: what is in one is a small part of what is kept.
+
+    >>> _period(7 * 86_400), _period(600)
+    ('yyyy-MM-dd-HH', 'yyyy-MM-dd-HH-mm')
+    """
+    if seconds >= _PARTS * _DAY:
+        return "yyyy-MM-dd"
+    return "yyyy-MM-dd-HH" if seconds >= _PARTS * _HOUR else "yyyy-MM-dd-HH-mm"
+
+
+OLDEST = 17
+_FOLDERS = (
+    "/usr/lib/jvm/*-17*",
+    "/usr/lib/jvm/*",
+    "/opt/java/*",
+    "/opt/jdk*",
+    "/Library/Java/JavaVirtualMachines/*/Contents/Home",
+    "/opt/homebrew/opt/openjdk*",
+    "/usr/local/opt/openjdk*",
+)
+
+
+def find_java() -> str | None:
+    """The home of a Java 17 or newer: JAVA_HOME first, then PATH, then the usual folders."""
+    return next((home for home in _candidates() if (java_version(home) or 0) >= OLDEST), None)
+
+
+def require_java() -> str:
+    """Set JAVA_HOME for this process to a Java that suits, or refuse with what to install."""
+    home = find_java()
+    if home is None:
+        raise SeineError(
+            f"Spark needs Java {OLDEST} or newer and none was found",
+            hint="install one (e.g. apt-get install openjdk-17-jre-headless) or set JAVA_HOME to its folder",
+        )
+    os.environ["JAVA_HOME"] = home
+    return home
+
+
+def java_version(home: str) -> int | None:
+    """The major version of the Java in a folder, None if there is none that runs."""
+    program = Path(home, "bin", "java")
+    if not program.is_file():
+        return None
+    try:
+        command = [str(program), "-version"]
+        printed = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return parse_version(printed.stderr + printed.stdout)
+
+
+def parse_version(text: str) -> int | None:
+    """Read the major version out of what `java -version` prints.
+
+    >>> parse_version('openjdk version "17.0.9" 2023-10-17'), parse_version('java version "1.8.0_392"')
+    (17, 8)
+    """
+    match = re.search(r'version "(?:1\.)?(\d+)', text)
+    return int(match.group(1)) if match else None
+
+
+def _candidates() -> Iterator[str]:
+    if home := os.environ.get("JAVA_HOME"):
+        yield home
+    if program := shutil.which("java"):
+        yield str(Path(program).resolve().parent.parent)
+    for pattern in _FOLDERS:
+        yield from sorted(glob(pattern))

@@ -5,18 +5,37 @@ else by Spark's connector. Anything else is a frame of Spark's, whose rows tasks
 A source with a column `value` of text or bytes has records, which are read by FORMAT; json and csv files are
 read as lines of text, so that they are read as strictly as everything else. Any other source has columns,
 which must be those of the stream.
+
+A streaming source that gives nothing: it keeps the place of a stream that has been dropped.
+
+A plan has as many sources as the checkpoint that it goes on from. Until the pipeline hands over to one
+without the stream, this source stands for it: its offset, whatever the form, never moves.
+
+Topics as a Spark streaming source whose tasks fetch their own records: no row of Spark's is ever made.
+
+    driver   offsets of a micro-batch, in Spark's log     {"bids": {"0": 14, "1": 3}}
+    task     its ranges -> fetch -> parse -> admit -> push -> parcels
+
+Spark starts several short-lived processes that only want the names in here, so what does the work is
+imported where it is done.
+
+The function that tasks of a source of Spark's run: the first part of the pipeline, before any shuffle.
+
+Spark numbers micro-batches without gaps, and gives a repeated one its number again: a task knows its entry.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from seine.algebra.definitions import StreamDef
@@ -40,11 +59,17 @@ from seine.intake.source_branch import SourceBranch
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.spark_reading import SparkReading
 from seine.spark.journal_source import SCHEMA
-from seine.spark.silent_source import silent_frame
-from seine.spark.source_task import ReadSource
-from seine.spark.topic_source import topic_rows
 from seine.topics.streamed_topics import OFFSETS_AT_ONCE, streamed_topics
 from seine.topics.topic_reading import TopicReading
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from seine.intake.source_branch import SourceBranch
+    from seine.topics.offset_ranges import Offsets
+    from seine.topics.topic_client import TopicClient
+    from seine.topics.topic_reading import TopicReading
+
 
 _LINES = ("text", "json", "csv")
 _GIVEN_SCHEMA = ("parquet", "orc", "avro")  # their streaming sources want to be told what is in the files
@@ -220,3 +245,171 @@ def spark_type(field: Field) -> spark_types.DataType:
     if kind.kind is Kind.DECIMAL:
         return spark_types.DecimalType(kind.precision, kind.scale)
     return TYPES[kind.kind]
+
+
+class SilentSource(DataSource):
+    """`spark.readStream.format("seine-silent")`."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "seine-silent"
+
+    def schema(self) -> str:
+        return "value binary"
+
+    def streamReader(self, schema: object) -> _SilentReader:
+        return _SilentReader()
+
+
+class _SilentReader(DataSourceStreamReader):
+    """Takes any offset for its own, and has no rows after it."""
+
+    def initialOffset(self) -> dict[str, Any]:
+        return {}
+
+    def latestOffset(self, start: dict[str, Any], limit: object) -> dict[str, Any]:
+        return start
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        return []
+
+    def read(self, partition: InputPartition) -> Iterator[tuple[bytes]]:
+        return iter(())
+
+
+def silent_frame(spark: SparkSession) -> DataFrame:
+    """A streaming DataFrame without rows."""
+    spark.dataSource.register(SilentSource)
+    return spark.readStream.format(SilentSource.name()).load()
+
+
+_READING = "secret.reading"  # Spark shows no option of such a name
+
+
+def topic_rows(spark: SparkSession, folder: str, start: int, reading: TopicReading) -> DataFrame:
+    """What the tasks of a stream of topics give the stages; `start` is the entry that handed over."""
+    spark.dataSource.register(TopicSource)
+    source = spark.readStream.format(TopicSource.name())
+    source = source.option("folder", folder).option("start", start)
+    return source.option(_READING, reading.packed()).load()
+
+
+class TopicSource(DataSource):
+    """`spark.readStream.format("seine-topic")`."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "seine-topic"
+
+    def schema(self) -> str:
+        return SCHEMA
+
+    def streamReader(self, schema: object) -> TopicReader:
+        from seine.topics.topic_reading import TopicReading
+
+        reading = TopicReading.unpacked(self.options[_READING])
+        return TopicReader(self.options["folder"], int(self.options["start"]), reading)
+
+
+class TopicReader(DataSourceStreamReader):
+    """Offsets are those of Spark's own Kafka source, and never of records that are not committed yet.
+
+    An empty one is that of the source which had the place of this one while its topics could not be read.
+    """
+
+    def __init__(self, folder: str, start: int, reading: TopicReading) -> None:
+        self._folder, self._start, self._reading = folder, start, reading
+        self._client: TopicClient | None = None  # of the one process that plans
+        self._latest: Offsets | None = None
+
+    def _offsets_at(self, time_of_record: int) -> Offsets:
+        from seine.runtime.folder.deployment import Deployment
+        from seine.topics.known_topics import KnownTopics, kept_ids
+        from seine.topics.topic_client import TopicClient
+
+        reading = self._reading
+        if self._client is None:
+            known = KnownTopics.of(kept_ids(Deployment(self._folder).topics), reading.branch)
+            self._client = TopicClient(reading.settings, reading.topics, known=known, hosts=reading.hosts)
+        return self._client.offsets(time_of_record)
+
+    def initialOffset(self) -> Offsets:
+        return self._first()
+
+    def _first(self) -> Offsets:
+        from seine.spark.first_offsets import first_offsets
+
+        return first_offsets(
+            self._folder, self._reading.branch, lambda: self._offsets_at(self._reading.first)
+        )
+
+    def latestOffset(self, start: Offsets, limit: object) -> Offsets:
+        from seine.topics.offset_ranges import limited
+        from seine.topics.topic_client import LATEST
+
+        self._latest = self._offsets_at(LATEST)
+        return limited(start or self._first(), self._latest, self._reading.most)
+
+    def reportLatestOffset(self) -> Offsets | None:
+        return self._latest
+
+    def partitions(self, start: Offsets, end: Offsets) -> Sequence[InputPartition]:
+        from seine.runtime.folder.settings import read_settings
+        from seine.topics.offset_ranges import ranges_between, shared_out
+
+        tasks = read_settings(self._folder).parallelism
+        return [
+            InputPartition(share) for share in shared_out(ranges_between(start or self._first(), end), tasks)
+        ]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        from seine.runtime.flow.read_source import read_source
+        from seine.runtime.flow.task_row import to_batch
+        from seine.topics.topic_records import read_ranges
+
+        entry, place = task_of_batch(self._start)
+        branch, reading = self._reading.branch, self._reading
+        records = read_ranges(reading.settings, partition.value, reading.columns)
+        yield to_batch(read_source(self._folder, entry, branch.stream, place, records, branch.born))
+
+    def stop(self) -> None:
+        if self._client is not None:
+            self._client.close()
+
+
+BATCH_NUMBER = "streaming.sql.batchId"  # the property of a task that Spark sets
+
+
+def task_of_batch(start: int) -> tuple[int, int]:
+    """The entry of the micro-batch that this task is of, and the place of the task in it.
+
+    `start` is the entry that handed over to this pipeline, -1 if there was none before it.
+    """
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    assert context is not None, "a task of Spark's"
+    batch = context.getLocalProperty(BATCH_NUMBER)
+    if batch is None:
+        raise RuntimeError("a source of Spark's is read outside of a micro-batch")
+    return start + 1 + int(batch), context.partitionId()
+
+
+class ReadSource:
+    """Reads a stream in the tasks of its source; sent to them as it is."""
+
+    def __init__(self, folder: str, start: int, branch: SourceBranch) -> None:
+        """`start` is the entry that handed over to this pipeline, -1 if there was none before it."""
+        self.folder = folder
+        self.start = start
+        self.stream = branch.stream
+        self.born = branch.born
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from seine.runtime.flow.read_source import read_source
+        from seine.runtime.flow.task_row import to_batch
+        from seine.spark.worker_task import begin_task
+
+        begin_task(self.folder)
+        entry, place = task_of_batch(self.start)
+        yield to_batch(read_source(self.folder, entry, self.stream, place, batches, self.born))

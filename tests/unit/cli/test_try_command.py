@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from seine.cli.main import main
-from seine.cli.watched_files import WatchedFiles
+from seine.cli.try_command import WatchedFiles
 
 SCRIPT = """
 CREATE STREAM bid (item BIGINT, price DOUBLE, ts BIGINT) TIMESTAMP BY ts FROM 'bid.jsonl';

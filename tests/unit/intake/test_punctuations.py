@@ -7,8 +7,14 @@ from itertools import count
 import numpy as np
 import pyarrow as pa
 
-from seine.intake.hash_filter import BloomFilter, passing_since
-from seine.intake.punctuations import FreshPunctuations, PunctuationProbe, PunctuationStore, limits_of
+from seine.intake.punctuations import (
+    BloomFilter,
+    FreshPunctuations,
+    PunctuationProbe,
+    PunctuationStore,
+    limits_of,
+    passing_since,
+)
 from seine.rows.delta import FOREVER, NEVER
 from tests.support.seeds import seeds
 

@@ -3,6 +3,13 @@
 2% of the events are persons, 6% auctions, 92% bids. Half of the bids go to a hot auction, three in four
 come from a hot bidder, and three in four auctions are a hot seller's; prices are 100 * 10 ** (6 u) for an
 even u in [0, 1). The same seed makes the same events.
+
+The numbers of Nexmark's events: of each 50 the first is a person, 3 are auctions, the others are bids.
+
+What an event may refer to follows from its number: the last person and the last auction before it, counted
+from 0.
+
+The words of Nexmark's events: names, cities, channels, and random text, all rows at once.
 """
 
 from __future__ import annotations
@@ -11,27 +18,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from seine.algebra.arrays import IntArray
-from seine.demo.nexmark.numbering import (
-    AUCTIONS,
-    PERIOD,
-    auction_numbers,
-    bid_numbers,
-    last_auction,
-    last_person,
-    person_numbers,
-)
-from seine.demo.nexmark.words import (
-    CITIES,
-    FIRST_NAMES,
-    LAST_NAMES,
-    STATES,
-    channels,
-    joined,
-    pick,
-    text,
-)
 
 FIRST_ID = 1_000  # of persons and of auctions
 _FIRST_CATEGORY, _CATEGORIES = 10, 5
@@ -161,3 +150,123 @@ def _any_auction(random: np.random.Generator, numbers: IntArray) -> IntArray:
 
 def _four_digits(numbers: IntArray) -> pa.Array:
     return pa.array(np.char.zfill(numbers.astype("U4"), 4))
+
+
+PERSONS, AUCTIONS, BIDS = 1, 3, 46  # of each 50 events
+PERIOD = PERSONS + AUCTIONS + BIDS
+
+
+def person_numbers(events: int) -> IntArray:
+    """The numbers of those of the first `events` events that are persons.
+
+    >>> person_numbers(120).tolist()
+    [0, 50, 100]
+    """
+    return np.arange(0, events, PERIOD, dtype=np.int64)
+
+
+def auction_numbers(events: int) -> IntArray:
+    """The numbers of the auctions among them.
+
+    >>> auction_numbers(60).tolist()
+    [1, 2, 3, 51, 52, 53]
+    """
+    numbers = np.arange(events, dtype=np.int64)
+    place = numbers % PERIOD
+    return numbers[(place >= PERSONS) & (place < PERSONS + AUCTIONS)]
+
+
+def bid_numbers(events: int) -> IntArray:
+    """The numbers of the bids among them.
+
+    >>> bid_numbers(56).tolist()[-3:]
+    [49, 54, 55]
+    """
+    numbers = np.arange(events, dtype=np.int64)
+    return numbers[numbers % PERIOD >= PERSONS + AUCTIONS]
+
+
+def last_person(numbers: IntArray) -> IntArray:
+    """The last person that comes no later than each of these events, counted from 0.
+
+    >>> last_person(np.array([0, 49, 50])).tolist()
+    [0, 0, 1]
+    """
+    return numbers // PERIOD
+
+
+def last_auction(numbers: IntArray) -> IntArray:
+    """The last auction that comes no later than each of these events, counted from 0; of none it is -1.
+
+    >>> last_auction(np.array([0, 1, 3, 49, 50, 51])).tolist()
+    [-1, 0, 2, 2, 2, 3]
+    """
+    period, place = np.divmod(numbers, PERIOD)
+    last: IntArray = period * AUCTIONS + np.clip(place - PERSONS, -1, AUCTIONS - 1)
+    return last
+
+
+FIRST_NAMES = (
+    *("Peter", "Paul", "Luke", "John", "Saul", "Vicky"),
+    *("Kate", "Julie", "Sarah", "Deiter", "Walter"),
+)
+LAST_NAMES = ("Shultz", "Abrams", "Spencer", "White", "Bartels", "Walton", "Smith", "Jones", "Noris")
+CITIES = (
+    *("Phoenix", "Los Angeles", "San Francisco", "Boise", "Portland"),
+    *("Bend", "Redmond", "Seattle", "Kent", "Cheyenne"),
+)
+STATES = ("AZ", "CA", "ID", "OR", "WA", "WY")
+HOT_CHANNELS = ("Google", "Facebook", "Baidu", "Apple")
+_OTHER_CHANNELS = 10_000
+_LETTERS = np.frombuffer(b"abcdefghijklmnopqrstuvwxyz", dtype=np.uint8)
+
+
+def pick(random: np.random.Generator, words: tuple[str, ...], rows: int) -> pa.Array:
+    """One of the words for each row, all equally likely."""
+    return pa.array(words).take(pa.array(random.integers(0, len(words), rows)))
+
+
+def text(random: np.random.Generator, rows: int, length: int) -> pa.Array:
+    """Random small letters, `length` in each row.
+
+    >>> text(np.random.default_rng(1), 2, 3).to_pylist()
+    ['zxd', 'myt']
+    """
+    letters = _LETTERS[random.integers(0, len(_LETTERS), rows * length, dtype=np.uint8)]
+    offsets = np.arange(rows + 1, dtype=np.int32) * length
+    return pa.Array.from_buffers(pa.string(), rows, [None, pa.py_buffer(offsets), pa.py_buffer(letters)])
+
+
+def joined(*pieces: pa.Array | str, between: str = "") -> pa.Array:
+    """The pieces of each row, put together.
+
+    >>> joined(pa.array(["a", "b"]), "x", between="-").to_pylist()
+    ['a-x', 'b-x']
+    """
+    return pc.binary_join_element_wise(*pieces, between)
+
+
+def channels(random: np.random.Generator, rows: int) -> tuple[pa.Array, pa.Array]:
+    """A channel and a url for each row: half of them of the four hot ones, the others of 10,000 more.
+
+    A url has three folders. Of the other channels nine in ten have a `channel_id` in theirs.
+    """
+    count = len(HOT_CHANNELS) + _OTHER_CHANNELS
+    folders = joined(*[text(random, count, 5) for _ in range(3)], between="/")
+    numbers = pa.array(random.permutation(2**31 - 1 - np.arange(_OTHER_CHANNELS))).cast(pa.string())
+    marks = pc.if_else(pa.array(random.random(_OTHER_CHANNELS) < 0.9), joined("&channel_id=", numbers), "")
+    urls = joined(
+        "https://www.nexmark.com/",
+        folders,
+        "/item.htm?query=1",
+        pa.concat_arrays([pa.array([""] * len(HOT_CHANNELS)), marks]),
+    )
+    names = pa.array([*HOT_CHANNELS, *(f"channel-{number}" for number in range(_OTHER_CHANNELS))])
+    chosen = pa.array(_channel_numbers(random, rows))
+    return names.take(chosen), urls.take(chosen)
+
+
+def _channel_numbers(random: np.random.Generator, rows: int) -> IntArray:
+    hot = random.integers(0, len(HOT_CHANNELS), rows)
+    other = len(HOT_CHANNELS) + random.integers(0, _OTHER_CHANNELS, rows)
+    return np.where(random.random(rows) < 0.5, hot, other)

@@ -1,26 +1,53 @@
-"""The parser of CREATE QUERY name [WITH (options)] AS SELECT | SEARCH | XSCL."""
+"""The parser of CREATE QUERY name [WITH (options)] AS SELECT | SEARCH | XSCL.
+
+Binds WITH (once = 'columns', per = length) to the columns and the time of a query.
+
+Checks that a query can be evaluated by the star join: append-only joins of windowed streams.
+
+This is required of queries with a memory limit, and of those that join streams through a followed relation.
+
+The parser of query options, CREATE QUERY ... WITH (option = value, ...), as typed values.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from seine.algebra.definitions import StreamDef
-from seine.algebra.plan import Aggregate, Distinct, Plan, Query, Scan, SetOperation, tables_of, walk
-from seine.algebra.rank_plan import Partitioned, bound_ranks
-from seine.errors import Position
+from seine.algebra.histories import HISTORIES
+from seine.algebra.memory_limit import IMPORTANCE_FUNCTIONS, SHEDDING_POLICIES, bytes_of
+from seine.algebra.over_plan import Over
+from seine.algebra.plan import (
+    FOLLOWED,
+    Aggregate,
+    Distinct,
+    Lookup,
+    PartnerLookup,
+    Plan,
+    Query,
+    Scan,
+    SetOperation,
+    UnionAll,
+    tables_of,
+    walk,
+)
+from seine.algebra.rank_plan import Partitioned, Rank, bound_ranks
+from seine.algebra.search_plan import ENGINES
+from seine.errors import Position, ScriptError
 from seine.frontends.keyword.search import read_search
 from seine.frontends.keyword.search_statement import SearchStatement
 from seine.frontends.keyword.searched_graph import SearchedGraphs
-from seine.frontends.script.bind_once import bind_once
-from seine.frontends.script.limited_queries import refuse_misplaced_limit, refuse_misplaced_relation
-from seine.frontends.script.options import Options, read_options
 from seine.frontends.script.script import Declarations
 from seine.frontends.sql.parse_select import parse_select
 from seine.frontends.sql.plan_templates import PlanTemplates
 from seine.frontends.sql.size_limits import MAX_TOKENS
 from seine.frontends.text.cursor import Cursor, Name
+from seine.frontends.text.durations import Duration, read_duration
 from seine.frontends.text.lexer import Token, TokenKind
+from seine.frontends.text.names import suggest
 from seine.frontends.xscl.known_blocks import KnownBlocks
 
 _LANGUAGES = ["SELECT", "SEARCH", "XSCL"]
@@ -124,3 +151,229 @@ def _read_xscl(
         raise cursor.error(f"the name {plan.publish} is taken", "publish under another name", at=block)
     query = Query(name.written, plan, options, f"XSCL {block.text}")
     return Registration(name.written, cursor.position(name), tables_of(query), query)
+
+
+_CHANGING = Aggregate | Distinct | UnionAll | SetOperation | Partitioned
+
+
+def bind_once(cursor: Cursor, query: Query, places: Mapping[str, Token]) -> Query:
+    """The query with its options bound; refused where they do not fit it."""
+    if "once" not in places:
+        return query
+    place = places["once"]
+    _refuse_others(cursor, query, places)
+    names = _columns(cursor, query, place)
+    per = query.option("per")
+    assert isinstance(per, Duration)
+    plain = {scan.stream.domain for scan in walk(query.plan) if isinstance(scan, Scan)} == {"plain"}
+    if per.is_interval == plain or not per.length:
+        hint = "write per = 100" if plain else "write per = INTERVAL '1' HOUR"
+        raise cursor.error("per is a length of this query's event time", hint, at=places["per"])
+    bound = {"once": json.dumps(names), "per": per.length}
+    return replace(query, options=tuple((key, bound.get(key, value)) for key, value in query.options))
+
+
+def _refuse_others(cursor: Cursor, query: Query, places: Mapping[str, Token]) -> None:
+    """Results that may end or change have no first one; those within a memory are not all there."""
+    place, parts = places["once"], [*walk(query.plan)]
+    if any(isinstance(part, _CHANGING) for part in parts):
+        hint = (
+            "leave GROUP BY, DISTINCT, ranks and set operators out; GROUP BY window(ts, n) counts by itself"
+        )
+        raise cursor.error("once is for results that only come", hint, at=place)
+    for part in parts:
+        if isinstance(part, Scan) and part.stream.retractable:
+            message = f"once is for results that only come: tuples of {part.alias} may be deleted"
+            raise cursor.error(message, "read a stream that is not RETRACTABLE", at=place)
+    for option in ("memory", "emit"):
+        if option in places:
+            raise cursor.error(f"once and {option} do not go together", "leave one out", at=places[option])
+
+
+def _columns(cursor: Cursor, query: Query, place: Token) -> list[str]:
+    """The names in `once` as the query has them."""
+    known = {field.name.lower(): field.name for field in query.plan.schema}
+    if FOLLOWED in known:
+        hint = "it is the number of results that followed: SELECT ... AS another_name"
+        raise cursor.error(f"the query has a column {FOLLOWED} of its own", hint, at=place)
+    names = [name.strip() for name in str(query.option("once")).split(",")]
+    for name in names:
+        if name.lower() not in known:
+            hint = suggest(name, [*known.values()], "columns") or "name columns of its SELECT"
+            raise cursor.error(f"once: the query has no column {name}", hint, at=place)
+    if len({name.lower() for name in names}) < len(names):
+        raise cursor.error("once names a column twice", "name it once", at=place)
+    return [known[name.lower()] for name in names]
+
+
+_NON_MONOTONE = {
+    Aggregate: "aggregates",
+    Distinct: "DISTINCT",
+    UnionAll: "UNION",
+    PartnerLookup: "an outer, semi or anti join",
+    SetOperation: "EXCEPT, INTERSECT, semi or anti joins",
+    Rank: "ranks and LIMIT",
+    Over: "window functions",
+}
+
+
+def refuse_misplaced_limit(cursor: Cursor, query: Query, at: Token) -> None:
+    """Raise a ScriptError if the option `memory`, which stands at a token, does not fit its query."""
+
+    def error(message: str, hint: str) -> ScriptError:
+        return cursor.error(f"memory does not fit query {query.name}: {message}", hint, at=at)
+
+    parts = [*walk(query.plan)]
+    for kind, what in _NON_MONOTONE.items():
+        if any(isinstance(part, kind) for part in parts):
+            hint = "limit the join alone, in a SELECT without GROUP BY, DISTINCT and set operators"
+            raise error(f"a result of {what} is no part of the exact one when tuples are missing", hint)
+    scans = [part for part in parts if isinstance(part, Scan)]
+    if len(scans) < 2 and not any(isinstance(part, Lookup) for part in parts):
+        raise error("it joins nothing, so it holds no tuples", "leave memory out")
+    for scan in scans:
+        if scan.stream.retractable:
+            raise error(
+                f"stream {scan.stream.name} is RETRACTABLE, and a tuple that was given up cannot be deleted",
+                "leave memory out, or read a stream that only appends",
+            )
+        if scan.life is not None:
+            raise error(f"{scan.alias} has a WINDOW of its own", "declare the WINDOW with the stream")
+        if scan.stream.window is None and len(scans) > 1:
+            raise error(f"stream {scan.stream.name} has no window", "give it a WINDOW")
+
+
+def refuse_misplaced_relation(cursor: Cursor, query: Query, at: Name) -> None:
+    """Raise a ScriptError if a query joins streams through a followed relation, and does more than that."""
+    parts = [*walk(query.plan)]
+    followed = [part.relation.name for part in parts if isinstance(part, Lookup) and part.relation.followed]
+    scans = [part for part in parts if isinstance(part, Scan)]
+    if not followed or len(scans) < 2:
+        return
+    plain = not any(isinstance(part, tuple(_NON_MONOTONE)) for part in parts)
+    if not plain or any(scan.stream.retractable or scan.stream.window is None for scan in scans):
+        raise cursor.error(
+            f"query {query.name} joins several streams through relation {followed[0]}, which is followed",
+            "such a query selects, from streams that have windows and only append; or leave follow out",
+            at=at,
+        )
+
+
+_NEED_MEMORY = ("shed", "alpha", "beta", "seed")
+
+
+Options = tuple[tuple[str, object], ...]
+
+
+def read_options(cursor: Cursor) -> tuple[Options, dict[str, Token]]:
+    """Parse the options in parentheses: their values in order, and the token of each."""
+    options: dict[str, object] = {}
+    places: dict[str, Token] = {}
+
+    def read_option() -> None:
+        token = cursor.token
+        name = cursor.expect_name("the name of an option").key
+        if name not in _READERS:
+            cursor_hint = f"options: {', '.join(_READERS)}"
+            raise cursor.error(f"a query has no option {name}", cursor_hint, at=token)
+        if name in options:
+            raise cursor.error(f"option {name} is given twice", at=token)
+        cursor.expect_symbol("=")
+        options[name], places[name] = _READERS[name](cursor), token
+
+    cursor.comma_separated(read_option)
+    for name in _NEED_MEMORY:
+        if name in options and "memory" not in options:
+            raise cursor.error(f"option {name} needs memory", "add memory = n", at=places[name])
+    for name, other in (("once", "per"), ("per", "once")):
+        if name in options and other not in options:
+            hint = "once = 'key columns', per = INTERVAL '1' HOUR"
+            raise cursor.error(f"option {name} needs {other}", hint, at=places[name])
+    return tuple(options.items()), places
+
+
+def _text(cursor: Cursor) -> str:
+    return cursor.expect_kind(TokenKind.STRING, "columns in quotes").value
+
+
+def _boolean(cursor: Cursor) -> bool:
+    token = cursor.token
+    if token.kind not in (TokenKind.WORD, TokenKind.STRING) or token.value.lower() not in ("true", "false"):
+        raise cursor.error(f"expected true or false, found {token}")
+    return cursor.advance().value.lower() == "true"
+
+
+def _count(cursor: Cursor) -> int:
+    token = cursor.expect_kind(TokenKind.NUMBER, "a whole number")
+    if not token.text.isdigit() or not 0 < int(token.text) < 2**62:
+        raise cursor.error(f"expected a whole number above 0 and below 2**62, found {token}", at=token)
+    return int(token.text)
+
+
+def _memory(cursor: Cursor) -> int | str:
+    token = cursor.token
+    hint = "memory = 1000 counts tuples, memory = '64 MB' bytes"
+    if token.kind is TokenKind.STRING and (bytes_of(token.value) or 0) > 0:
+        return cursor.advance().value
+    if token.kind is not TokenKind.NUMBER or not token.text.isdigit() or not 0 < int(token.text) < 2**62:
+        raise cursor.error(
+            f"expected a number of tuples above 0 and below 2**62, or a size, found {token}", hint
+        )
+    return int(cursor.advance().text)
+
+
+def _purge(cursor: Cursor) -> int | str:
+    """'eager', 'lazy', or after how many punctuations."""
+    return _count(cursor) if cursor.token.kind is TokenKind.NUMBER else _one_of("eager", "lazy")(cursor)
+
+
+def _seed(cursor: Cursor) -> int:
+    token = cursor.expect_kind(TokenKind.NUMBER, "a whole number")
+    if not token.text.isdigit() or int(token.text) >= 2**63:
+        raise cursor.error(f"expected a whole number below 2**63, found {token}", at=token)
+    return int(token.text)
+
+
+def _weight(above: bool) -> Callable[[Cursor], float]:
+    what = "a number above 0" if above else "a number, 0 or more"
+
+    def read(cursor: Cursor) -> float:
+        token = cursor.expect_kind(TokenKind.NUMBER, what)
+        value = float(token.text)
+        if not math.isfinite(value) or (above and value == 0):
+            raise cursor.error(f"expected {what}, found {token}", at=token)
+        return value
+
+    return read
+
+
+def _one_of(*choices: str) -> Callable[[Cursor], str]:
+    def read(cursor: Cursor) -> str:
+        token = cursor.token
+        if token.kind not in (TokenKind.WORD, TokenKind.STRING) or token.value.lower() not in choices:
+            raise cursor.unexpected("one of " + ", ".join(map(repr, choices)), list(choices))
+        return cursor.advance().value.lower()
+
+    return read
+
+
+_READERS: dict[str, Callable[[Cursor], object]] = {
+    "unbounded": _boolean,
+    "memory": _memory,
+    "shed": _one_of(*SHEDDING_POLICIES),
+    "alpha": _weight(above=True),
+    "beta": _weight(above=False),
+    "seed": _seed,
+    "emit": _one_of("changes", "final"),
+    "limit": _count,
+    "history": _one_of(*HISTORIES),
+    "importance": _one_of(*IMPORTANCE_FUNCTIONS),
+    "engine": _one_of(*ENGINES),
+    "punctuations": _one_of("kept", "bounded"),
+    "purge": _purge,
+    "schemes": _one_of("all", "fewest"),
+    "objective": _one_of("throughput", "memory"),
+    "once": _text,
+    "per": read_duration,
+}
+QUERY_OPTIONS = tuple(_READERS)

@@ -1,12 +1,15 @@
-"""The parser of CREATE SINK name FROM query, ... INTO 'target' [FORMAT f] [WITH (key = 'value', ...)]."""
+"""The parser of CREATE SINK name FROM query, ... INTO 'target' [FORMAT f] [WITH (key = 'value', ...)].
+
+The address of a PostgreSQL database in a script: without a password.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from urllib.parse import parse_qsl, urlsplit
 
 from seine.algebra.sink_definition import POSITION_TABLE, SinkDef, SinkKind
-from seine.frontends.script.postgres_url import check_postgres_url
 from seine.frontends.script.using_clause import HIDE, is_for_secrets, kafka_url, read_key, shows_secret
 from seine.frontends.script.webhook_url import check_webhook_options, check_webhook_url
 from seine.frontends.text.cursor import Cursor, Name
@@ -131,3 +134,31 @@ def _check_table(cursor: Cursor, sink: SinkDef, place: Token) -> None:
         raise cursor.error(f"'{name}' is no name of a table", "write 'table' or 'schema.table'", at=place)
     if parts[-1].lower() == POSITION_TABLE:
         raise cursor.error(f"{POSITION_TABLE} is the table of the positions of all sinks", at=place)
+
+
+_DRIVERS = ("postgresql", "postgresql+psycopg")
+_PARAMETERS = {
+    *("host", "port", "user", "dbname", "sslmode", "sslrootcert", "sslcert", "sslkey"),
+    *("connect_timeout", "application_name", "target_session_attrs", "options"),
+}
+_HIDE = "WITH (password = '${NAME}'), and give NAME in the file of --options-file or in the environment"
+
+
+def check_postgres_url(cursor: Cursor, place: Token) -> None:
+    """Refuse what is no address, and one with a password; nothing of it is repeated."""
+    try:
+        parts = urlsplit(place.value)
+        given = {key for key, _ in parse_qsl(parts.query, keep_blank_values=True)}
+        user = parts.netloc.rpartition("@")[0]
+    except ValueError:
+        raise cursor.error("this is no address of a database", _EXAMPLE, at=place) from None
+    if ":" in user or "password" in given:
+        raise cursor.error("the URL has a password", _HIDE, at=place)
+    if parts.scheme.lower() not in _DRIVERS or not (parts.netloc or given) or parts.fragment:
+        raise cursor.error("this is no address of a database", _EXAMPLE, at=place)
+    if unknown := given - _PARAMETERS:
+        hint = f"parameters: {', '.join(sorted(_PARAMETERS))}"
+        raise cursor.error(f"the URL has a parameter {min(unknown)}", hint, at=place)
+
+
+_EXAMPLE = "write 'postgresql+psycopg://user@host:5432/database'"

@@ -2,6 +2,10 @@
 
 A script is refused as a whole at its first error. A query that is well-formed but cannot run yet is
 refused last, so that it does not hide errors elsewhere.
+
+The parser of CREATE JOIN and DROP JOIN left.column = right.column.
+
+The parser of CREATE RELATION name (columns) [VALID FROM begin TO end] source.
 """
 
 from __future__ import annotations
@@ -9,20 +13,23 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
+from seine.algebra.definitions import JoinEdge, RelationDef, StreamDef
+from seine.algebra.functions import TypeMismatch, common_type
 from seine.algebra.plan import Query, tables_needed
 from seine.algebra.schema_graphs import SchemaGraphs
 from seine.algebra.search_plan import Search
+from seine.algebra.types import BIGINT, INT, TIMESTAMP, Field
 from seine.algebra.view_definition import ViewDef
 from seine.errors import Position, ScriptError, TakenError
 from seine.frontends.keyword.searched_graph import SearchedGraphs
 from seine.frontends.script.alter_stream import read_added_column
 from seine.frontends.script.bind_sink_key import bind_sink_key
-from seine.frontends.script.create_join import read_edge, same_edge
+from seine.frontends.script.columns import column_index, read_columns
 from seine.frontends.script.create_query import Registration, read_query
-from seine.frontends.script.create_relation import read_relation
 from seine.frontends.script.create_sink import read_sink
 from seine.frontends.script.create_stream import read_stream
 from seine.frontends.script.create_view import read_view
+from seine.frontends.script.from_source import SourceClauses
 from seine.frontends.script.script import Declarations, Script
 from seine.frontends.sql.plan_templates import PlanTemplates
 from seine.frontends.sql.view import View
@@ -338,3 +345,69 @@ class _StatementReader:
 
 def _in_scope(views: dict[str, ViewDef]) -> dict[str, View]:
     return {key: View(view) for key, view in views.items()}
+
+
+def read_edge(cursor: Cursor, declared: Declarations) -> JoinEdge:
+    """Parse left.column = right.column; refuses tables of two kinds of time and types that do not compare."""
+    start = cursor.token.start
+    left, left_column = _read_side(cursor, declared)
+    cursor.expect_symbol("=")
+    right, right_column = _read_side(cursor, declared)
+    try:
+        common_type([left.fields[left_column].type, right.fields[right_column].type])
+    except TypeMismatch as error:
+        raise cursor.error(error.message, "join columns that can be compared", at=start) from None
+    if None not in (left.domain, right.domain) and left.domain != right.domain:
+        message = f"{left.name} and {right.name} are timed differently, one by BIGINT and one by TIMESTAMP"
+        raise cursor.error(message, "lives can be compared only within one kind of time", at=start)
+    return JoinEdge(left.name, left_column, right.name, right_column)
+
+
+def _read_side(cursor: Cursor, declared: Declarations) -> tuple[StreamDef | RelationDef, int]:
+    name = cursor.expect_name("a stream or relation")
+    table = declared.tables.get(name.key)
+    if table is None:
+        hint = suggest(name.written, declared.tables, "streams and relations")
+        raise cursor.error(f"no stream or relation {name.written}", hint, at=name)
+    cursor.expect_symbol(".")
+    fields = table.declared if isinstance(table, StreamDef) else table.fields
+    return table, column_index(cursor, fields, cursor.expect_name("a column"), name.written)
+
+
+def same_edge(a: JoinEdge, b: JoinEdge) -> bool:
+    """Whether two join edges are equal; an edge has no direction."""
+    return a == b or a == JoinEdge(b.right, b.right_column, b.left, b.left_column)
+
+
+def read_relation(cursor: Cursor, name: Name, folder: str) -> RelationDef:
+    """Parse what follows CREATE RELATION name."""
+    fields = read_columns(cursor)
+    source = SourceClauses(folder)
+    valid: tuple[int, int] | None = None
+    while not cursor.at_statement_end():
+        token = cursor.token
+        if cursor.accept("VALID"):
+            if valid is not None:
+                raise cursor.error("VALID is given twice", at=token)
+            valid = _read_valid(cursor, fields, name.written)
+        elif not source.read(cursor):
+            raise cursor.unexpected("a clause of CREATE RELATION or ';'", ["VALID", "FROM", "FORMAT", "WITH"])
+    relation = RelationDef(name.key, fields, source.finish(cursor, fields, relation=True), valid)
+    if relation.followed and valid is None:
+        hint = "add VALID FROM column TO column"
+        raise cursor.error("a relation that is followed needs VALID: when its tuples count", hint, at=name)
+    if source.format == "XML":
+        raise cursor.error("a relation cannot be read from XML", "use JSON, CSV or PARQUET", at=name)
+    return relation
+
+
+def _read_valid(cursor: Cursor, fields: tuple[Field, ...], table: str) -> tuple[int, int]:
+    cursor.expect("FROM")
+    begin = cursor.expect_name("the column where validity begins")
+    cursor.expect("TO")
+    end = cursor.expect_name("the column where validity ends")
+    indexes = column_index(cursor, fields, begin, table), column_index(cursor, fields, end, table)
+    types = {fields[index].type for index in indexes}
+    if not (types <= {INT, BIGINT} or types == {TIMESTAMP}):
+        raise cursor.error("VALID needs two BIGINT or two TIMESTAMP columns", at=begin)
+    return indexes

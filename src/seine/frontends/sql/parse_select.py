@@ -1,19 +1,27 @@
-"""The parser of SELECT queries: text to logical plan; every error carries its position."""
+"""The parser of SELECT queries: text to logical plan; every error carries its position.
+
+Output names in the case in which they were written: `SELECT price AS Total` gives Total, as in Spark.
+
+Inside of a query names are compared in lower case; only the outputs of the whole query are renamed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from sqlglot import exp
 
-from seine.algebra.plan import Plan, Scan, walk
+from seine.algebra.over_plan import Over
+from seine.algebra.plan import Aggregate, Distinct, Plan, Project, Scan, Select, SetOperation, UnionAll, walk
+from seine.algebra.rank_plan import Rank
 from seine.frontends.sql.block_plan import Projection
 from seine.frontends.sql.context import Context, Table, WhereBinder
+from seine.frontends.sql.scope import key_of
 from seine.frontends.sql.set_operations import analyse
 from seine.frontends.sql.size_limits import refuse_large
 from seine.frontends.sql.sub_query_values import joined_values
 from seine.frontends.sql.syntax_tree import let_go, syntax_tree
-from seine.frontends.sql.written_names import leftmost_select, with_written_names
 from seine.frontends.text.source_text import ScriptText
 
 TreeReader = Callable[[ScriptText, int, int], exp.Expr]  # the syntax tree of the query between two offsets
@@ -74,3 +82,45 @@ def _place_of(name: str, tree: exp.Expr) -> exp.Expr:
     stars = [item for item in leftmost.expressions if item.is_star]
     nodes: list[exp.Expr] = named or stars or [tree]
     return nodes[-1]
+
+
+def leftmost_select(tree: exp.Expr) -> exp.Select:
+    """The SELECT that names the outputs of a query: the first of a set operation."""
+    while not isinstance(tree, exp.Select):
+        tree = tree.this
+    return tree
+
+
+def with_written_names(plan: Plan, select: exp.Select) -> Plan:
+    """The plan whose outputs have the names that the SELECT list writes."""
+    identifiers = [_identifier(node) for node in select.expressions]
+    written = {key_of(name): name.name for name in identifiers if name is not None}
+    names = tuple(written.get(field.name, field.name) for field in plan.schema)
+    return plan if names == tuple(field.name for field in plan.schema) else _renamed(plan, names)
+
+
+def _identifier(node: exp.Expr) -> exp.Identifier | None:
+    """The name of an output: its alias, or that of its column."""
+    name = node.args["alias"] if isinstance(node, exp.Alias) else node.this
+    named = isinstance(node, exp.Alias | exp.Column) and isinstance(name, exp.Identifier)
+    return name if named else None
+
+
+def _renamed(plan: Plan, names: tuple[str, ...]) -> Plan:
+    match plan:
+        case Project() | Aggregate():
+            return replace(plan, names=names)
+        case Over():
+            below = len(plan.input.schema)
+            return replace(plan, input=_renamed(plan.input, names[:below]), names=names[below:])
+        case Rank():
+            below = len(plan.input.schema)
+            name = None if plan.name is None else names[-1]
+            return replace(plan, input=_renamed(plan.input, names[:below]), name=name)
+        case Select() | Distinct():
+            return replace(plan, input=_renamed(plan.input, names))
+        case UnionAll():
+            return replace(plan, branches=(_renamed(plan.branches[0], names), *plan.branches[1:]))
+        case SetOperation():
+            return replace(plan, left=_renamed(plan.left, names))
+    return plan

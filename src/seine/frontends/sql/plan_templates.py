@@ -6,10 +6,16 @@ scope of its WHERE; the result is the same because AND binds more loosely than a
 is known by all that a name in it may mean; a WHERE that is at several places of a plan, as outer joins have
 it, is filled in at each over the columns there. Texts that are not plain, wrong or large are left to
 `parse_select`, and so are all errors.
+
+Conditions whose tables are named by rank, so that those that differ in aliases have one text.
+
+Law: a condition means in a scope what its text by rank means where tables have these names. Only names before
+points are renamed, and only if all of them are aliases; texts that quote names are left alone.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from itertools import count
@@ -37,11 +43,11 @@ from seine.frontends.sql.context import Context, Table
 from seine.frontends.sql.cut_conditions import CutQuery, cut_conditions
 from seine.frontends.sql.group_by import refuse_ungrouped_windows
 from seine.frontends.sql.parse_select import parse_select
-from seine.frontends.sql.ranked_tables import by_rank, rank_name
 from seine.frontends.sql.scope import FromBlock, FromItem, NamedExpression
 from seine.frontends.sql.size_limits import MAX_EXPRESSION_NODES
 from seine.frontends.sql.skeleton_trees import SkeletonTrees
 from seine.frontends.text.lexer import Token
+from seine.frontends.text.names import fold
 from seine.frontends.text.source_text import ScriptText
 
 _MAX_CACHED = 1 << 16  # entries of each cache
@@ -316,3 +322,38 @@ def _written(value: object) -> Iterator[Expression]:
 def _evict_if_full(known: dict[Any, Any], most: int = _MAX_CACHED) -> None:
     if len(known) >= most:
         known.clear()
+
+
+_NAMES_BEHIND = r"(?:\s*\.\s*[A-Za-z_]\w*)+"  # points, which are no aliases
+_QUALIFIER = re.compile(rf"'(?:[^']|'')*'|(?<!\w)([A-Za-z_]\w*){_NAMES_BEHIND}|{_NAMES_BEHIND}", re.ASCII)
+
+
+def rank_name(rank: int) -> str:
+    """The name of the table with this rank among the aliases of a scope in their order."""
+    return f"t{rank}"
+
+
+def by_rank(text: str, ranks: Mapping[str, str]) -> str | None:
+    """A condition with tables named by `ranks`, which has the new name of each alias; None if it cannot be
+    told what is an alias in it.
+
+    >>> by_rank("b.x = a.x + 1 AND b.y <> 'a.y'", {"a": "t0", "b": "t1"})
+    "t1.x = t0.x + 1 AND t1.y <> 'a.y'"
+    >>> by_rank("from_json(a.j, 'b STRUCT<c: INT>').b.c = 1", {"a": "t0", "b": "t1"})
+    "from_json(t0.j, 'b STRUCT<c: INT>').b.c = 1"
+    >>> by_rank("A.w.b > 5", {"a": "t0", "w": "t1", "A": "t2"})
+    't0.w.b > 5'
+    >>> by_rank("w.start > 5", {"a": "t0"}) is None
+    True
+    """
+    if '"' in text or "`" in text:
+        return None
+    parts, kept = [], 0
+    for match in _QUALIFIER.finditer(text):
+        if match[1] is not None:
+            alias = fold(match[1], quoted=False)
+            if alias not in ranks:
+                return None
+            parts += [text[kept : match.start(1)], ranks[alias]]
+            kept = match.end(1)
+    return "".join([*parts, text[kept:]]) if parts else text

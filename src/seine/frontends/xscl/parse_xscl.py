@@ -8,13 +8,23 @@ term     = variable {"[" predicate "]"} {step}
 block    = stream ["." column] {step}
 
 Operators associate to the left. A stream alone stands for its whole documents.
+
+Value-join normal form: a join predicate becomes equalities of variables, its paths part of the blocks.
+
+before: S//book->b FOLLOWED BY{b//author = g//author, 5} S//blog->g
+after:  S//book->b[.//author->u] FOLLOWED BY{u = v, 5} S//blog->g[.//author->v], u and v not reported
+
+A path whose definition is that of a variable *is* that variable, so the same path written twice joins the
+same node: `S//book->b[.//author->x]` with `b//author = y` says x = y.
+
+Cites: MMQJP 2 (value-join normal form)
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from seine.algebra.definitions import StreamDef
@@ -27,13 +37,13 @@ from seine.algebra.document_plan import (
 )
 from seine.algebra.namespaces import read_prefixes
 from seine.algebra.plan import Scan
-from seine.algebra.tree_pattern import CHILD, PatternNode, TreePattern
+from seine.algebra.tree_pattern import CHILD, PatternNode, TreePattern, definition
+from seine.algebra.tree_pattern_text import print_term
 from seine.algebra.types import Kind
 from seine.frontends.text.names import suggest
 from seine.frontends.text.source_text import ScriptText
 from seine.frontends.text.time_units import MICROSECONDS
 from seine.frontends.xscl.read_pattern import PatternParser, refuse_twice_bound
-from seine.frontends.xscl.value_joins import JoinTerm, bind_path, conditioned, variable_of
 from seine.frontends.xscl.xscl_reader import NAME, STRING, VARIABLE, WHOLE_NUMBER, WORD, XsclReader
 
 MOST_BLOCKS = 8  # of one query; each operator is a stage of its own
@@ -318,3 +328,68 @@ def _interval(reader: XsclReader) -> int:
 
 def _document_columns(stream: StreamDef) -> list[int]:
     return [number for number, field in enumerate(stream.fields) if field.type.kind is Kind.XML]
+
+
+@dataclass(frozen=True)
+class JoinTerm:
+    """A side of an equality: a variable, perhaps with predicates of its node and a path below it."""
+
+    variable: str
+    block: int  # that binds the variable, by number
+    at: int  # its offset in the script
+    conditions: PatternNode | None = None  # a node that only has the predicates
+    path: PatternNode | None = None  # its end is selected
+
+
+def conditioned(pattern: TreePattern, term: JoinTerm) -> TreePattern:
+    """The pattern with the predicates of a term; `x[p] = y` says that x satisfies p."""
+    if term.conditions is None:
+        return pattern
+    tests, children = term.conditions.tests, term.conditions.children
+
+    def add(node: PatternNode) -> PatternNode:
+        return replace(node, tests=tuple(dict.fromkeys((*node.tests, *tests)))).with_children(children)
+
+    return pattern.changed(term.variable, add)
+
+
+def bind_path(pattern: TreePattern, term: JoinTerm) -> tuple[TreePattern, str]:
+    """The pattern in which the path of a term ends in a variable, and that variable."""
+    if term.path is None:
+        return pattern, term.variable
+    known = variable_of(pattern, term.variable, term.path)
+    if known is not None:
+        return pattern, known
+    name = print_term(term.variable, term.path)
+    path = _hidden(term.path, name)
+    return pattern.changed(term.variable, lambda node: node.with_children([path])), name
+
+
+def variable_of(pattern: TreePattern, above: str, path: PatternNode) -> str | None:
+    """The variable whose definition is a path below another variable, if there is one."""
+    wanted = definition(_chain(path))
+    start = pattern.node_of(above)
+    for variable in pattern.variables:
+        nodes = pattern.path_to(variable)
+        if variable != above and any(node is start for node in nodes):
+            below = nodes[next(i for i, node in enumerate(nodes) if node is start) + 1 :]
+            if definition(below) == wanted:
+                return variable
+    return None
+
+
+def _chain(path: PatternNode) -> tuple[PatternNode, ...]:
+    nodes = [path]
+    while not nodes[-1].selected:
+        nodes.append(next(child for child in nodes[-1].children if child.leads_to_selected))
+    return tuple(nodes)
+
+
+def _hidden(node: PatternNode, name: str) -> PatternNode:
+    """A path with a hidden variable at its end."""
+    if node.selected:
+        return replace(node, variable=name, hidden=True, selected=False)
+    return replace(
+        node,
+        children=tuple(_hidden(one, name) if one.leads_to_selected else one for one in node.children),
+    )

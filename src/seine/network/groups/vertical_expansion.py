@@ -1,7 +1,7 @@
 """Vertical expansion (roll-up): coarser groups are made of the partial aggregates of finer ones.
 
 A query that groups the same rows by fewer keys, or by functions of the keys, of an existing aggregate is fed
-by the partial results of that one's groups (`operators/aggregates/partial_folds.py`). The same rows are those
+by the partial results of that one's groups (`operators/aggregates/folding.py`). The same rows are those
 of one tag: the same conditions with the same constants, in a live network the same birth too.
 
 What has no parts is grouped from rows: a call with DISTINCT, unless it is over the finer keys.

@@ -3,6 +3,13 @@
 Which joins these are is decided first (`join_sharing`): two by two in an order, as a tree that punctuations
 free, or all streams at once. Then they are placed, each with the conditions that it can ask, and what is not
 decided by them is asked of the whole row.
+
+Which punctuation schemes the joins of a block listen to: all that they can use, or the fewest.
+
+The fewest are those that keep the plan safe and their own punctuations bounded (`safety.schemes`): fewer
+punctuations travel and are held, and rows stay longer. Where no punctuations are needed there are none.
+
+Cites: SAFETY 5.2 (plan parameter I)
 """
 
 from __future__ import annotations
@@ -16,7 +23,6 @@ from seine.algebra.expressions import Expression, columns_of
 from seine.algebra.plan import Lookup, Plan, Scan
 from seine.errors import SeineError
 from seine.graph.node import Node
-from seine.network.joins.chosen_schemes import fewest_schemes
 from seine.network.joins.heard_joins import HeardJoins
 from seine.network.joins.join_keys import ItemRows
 from seine.network.joins.join_placing import JoinPlacer
@@ -37,9 +43,13 @@ from seine.optimizer.equalities import with_representatives
 from seine.optimizer.estimates import Estimates
 from seine.optimizer.join_orders import JoinCosts, join_costs
 from seine.optimizer.own_windows import own_ends
+from seine.safety.graph.build_graph import BlockGraph
 from seine.safety.plans.joined_streams import JoinedStreams
-from seine.safety.plans.safe_plans import MOST_ITEMS_ENUMERATED
+from seine.safety.plans.safe_plans import MOST_ITEMS_ENUMERATED, JoinOf, Tree, is_safe
+from seine.safety.plans.schemes import bounded_schemes
 from seine.safety.states.final_groups import joined_rising
+from seine.safety.states.runnable import is_appended
+from seine.safety.states.table_facts import graph_of_tables
 from seine.safety.verdict_story import Nested
 
 TagCondition = Callable[[int], list[Expression]]  # what selects an item's rows, which begin at a column
@@ -278,3 +288,35 @@ class BlockPlacer:
 
 def _columns(expressions: Sequence[Expression]) -> set[int]:
     return set().union(*map(columns_of, expressions))
+
+
+Scheme = tuple[str, int]  # a stream, and the number of its scheme
+
+
+def fewest_schemes(block: Block, plan: TreePlan | None = None) -> frozenset[Scheme] | None:
+    """The schemes that are enough for a block joined by a tree, or by one operator; None if all are listened
+    to.
+    """
+    if not block.is_of_tables or not is_appended(block) or len(block.scans) < 2:
+        return None
+    built = graph_of_tables(block)
+    tree = (
+        JoinOf(tuple(range(len(built.graph.items)))) if plan is None else _over_graph(plan.tree, plan, built)
+    )
+    if not is_safe(built.graph, tree):
+        return None
+    streams = [scan.stream for scan, _ in block.scans]
+    chosen = frozenset(
+        (streams[item].name, number)
+        for item, closer in bounded_schemes(built.graph, tree)
+        for number, scheme in enumerate(streams[item].schemes)
+        if (scheme.lifespan is None or scheme.reused) and tuple(sorted(scheme.columns)) == closer.columns
+    )
+    return chosen if plan is None or plan.listening(chosen).frees_all else None
+
+
+def _over_graph(tree: Tree, plan: TreePlan, built: BlockGraph) -> Tree:
+    """A tree over the streams of a plan as one over the items of a graph."""
+    if isinstance(tree, int):
+        return built.items.index(plan.streams.items[tree])
+    return JoinOf(tuple(_over_graph(child, plan, built) for child in tree.inputs))

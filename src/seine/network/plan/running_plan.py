@@ -1,19 +1,26 @@
-"""The plan as which a query runs in a network: restricted to what counts for it, and optimised."""
+"""The plan as which a query runs in a network: restricted to what counts for it, and optimised.
+
+Times of left tuples in semi and anti joins whose results are final: equal rows have equal lives then.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from seine.algebra.expressions import Column
 from seine.algebra.memory_limit import star_limit
-from seine.algebra.plan import Plan, Query, walk
+from seine.algebra.plan import Plan, Query, SetOperation, walk
 from seine.algebra.search_plan import Search
 from seine.errors import SeineError
 from seine.network.plan.birth import restrict_to_arrivals
-from seine.network.plan.partner_times import with_times
+from seine.optimizer.block import take_apart
 from seine.optimizer.closing_groups import with_all_closing_times
 from seine.optimizer.estimates import Estimates
 from seine.optimizer.flat_partners import with_flat_partners
 from seine.optimizer.known_empty import is_known_empty
 from seine.optimizer.optimise import optimise
 from seine.optimizer.rules.drop_contradictions import drop_contradictions
+from seine.optimizer.traverse import rebuild
 
 MOST_TABLES = 400  # streams and relations of one query that runs
 MOST_READ = 2_500  # times that these are read: an outer join reads its left side three times, or four
@@ -50,3 +57,21 @@ def too_large(plan: Plan) -> str | None:
     if len(tables) > MOST_TABLES and len({*tables}) > MOST_TABLES:
         return f"reads more than {MOST_TABLES} streams and relations"
     return None
+
+
+def with_times(plan: Plan) -> Plan:
+    """The plan in which semi and anti joins keep the times of left tuples: rows that are equal in these have
+    equal lives.
+    """
+    return rebuild(plan, _with_times)
+
+
+def _with_times(plan: Plan) -> Plan:
+    if not isinstance(plan, SetOperation) or not plan.kind.is_of_pairs:
+        return plan
+    block = take_apart(plan.left)
+    times = {first + scan.stream.time for scan, first in block.scans}
+    places = {
+        place for place, one in enumerate(block.outputs) if isinstance(one, Column) and one.index in times
+    }
+    return replace(plan, reads=tuple(sorted({*plan.reads, *places})))

@@ -1,16 +1,23 @@
-"""The network as one self-contained page: an SVG by stages that zooms, with search and paths of queries."""
+"""The network as one self-contained page: an SVG by stages that zooms, with search and paths of queries.
+
+The frame of the picture: HTML, style and script, which lie in files beside this module.
+
+What is filled in stands between double @ signs: @@STYLE@@ and @@SCRIPT@@ here, the rest when a network is
+drawn.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import cache
 from html import escape
+from importlib.resources import files
 from typing import Any
 
 from seine.errors import printable
 from seine.graph.node_words import BoxContent
 from seine.network.show.node_lines import NodeLine, States
-from seine.network.show.page import page_template
 from seine.network.show.picture_boxes import BOX_HEIGHT, BOX_WIDTH, MARGIN, Box, make_boxes, place_boxes
 
 MOST_LISTED = 200  # nodes that the panel describes for one box
@@ -137,3 +144,14 @@ def box_texts(box: Box) -> Sequence[str]:
 def cut_text(text: str) -> str:
     """A text as long as a box is wide."""
     return text if len(text) <= MOST_CHARACTERS else text[: MOST_CHARACTERS - 1] + "…"
+
+
+@cache
+def page_template() -> str:
+    """The page, complete but for the network that it shows."""
+    template = _read("page.html")
+    return template.replace("@@STYLE@@", _read("page.css")).replace("@@SCRIPT@@", _read("page.js"))
+
+
+def _read(name: str) -> str:
+    return files("seine.network.show").joinpath(name).read_text(encoding="utf-8")

@@ -4,33 +4,52 @@
     STDDEV(x)  folds COUNT(x), SUM(x), SUM(x * x)   finish: square root of the variance
 
 Calls of one node that need the same fold share it.
+
+Doubles rounded to a few significant bits: the cells of a histogram with a bounded relative error.
+
+Of each power of two there are 128 cells, as in an HDR histogram, so every value is within 0.4 % of the value
+of its cell, and there are finitely many: what is held for a group is bounded. Rounding never changes the
+order of two values, so a quantile of rounded values is the rounded quantile; and it does not depend on the
+order in which values come and go, as the buffers of other sketches (KLL, t-digest) do.
+
+COUNT: a counter that goes up with every value that appears and down with every one that leaves.
+
+BIT_AND, BIT_OR and BIT_XOR of the numbers of a group.
+
+Law: the result is that of the live rows. A change costs the values of its group; where no row ends, one
+number is kept.
+
+COLLECT_LIST and COLLECT_SET: the values of a group as a JSON array, in the order of their order keys.
+
+Law: the list is that of the live rows, sorted; a set has of equal values the first. A change costs the values
+of its group, as the list has all of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+import operator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
-from seine.algebra.arrays import IntArray
+from seine.algebra.aggregates import FoldedAggregate
+from seine.algebra.arrays import AnyArray, IntArray
 from seine.algebra.plan import AggregateCall
 from seine.algebra.types import DOUBLE, Kind, Type
 from seine.operators.aggregates import finish
 from seine.operators.aggregates.argument import Argument
-from seine.operators.aggregates.bit_folds import BitFold
-from seine.operators.aggregates.collected import Collected
-from seine.operators.aggregates.count import Count
 from seine.operators.aggregates.extreme import Extreme
-from seine.operators.aggregates.fold import Fold
+from seine.operators.aggregates.fold import Changes, Fold, FoldState
 from seine.operators.aggregates.lasting_extreme import LastingExtreme
 from seine.operators.aggregates.level_counts import LevelCounts, cells_of
 from seine.operators.aggregates.mode import Mode
 from seine.operators.aggregates.quantile import Quantile
 from seine.operators.aggregates.shape import ShapeOfValues
-from seine.operators.aggregates.significant_bits import round_significant
 from seine.operators.aggregates.splits import (
     DOUBLE_UNIT,
     split_decimals,
@@ -43,6 +62,7 @@ from seine.operators.aggregates.splits import (
 )
 from seine.operators.aggregates.sum import SumOfDoubles, SumOfWholes
 from seine.operators.aggregates.user_fold import GroupFolds, LastingUserFold, UserFold
+from seine.operators.state.keyed_table import KeyedMatches
 from seine.user_code.value_folds import ValueFolds
 
 _OF_ALL_VALUES = (
@@ -245,3 +265,113 @@ def _finish_average(argument: Type, result: Type) -> Callable[..., pa.Array]:
     if argument.kind is Kind.DECIMAL:
         return partial(finish.finish_average_of_decimals, scale=argument.scale, type_=result.arrow())
     return partial(finish.finish_average, unit=DOUBLE_UNIT if argument == DOUBLE else 0)
+
+
+SIGNIFICANT_BITS = 8  # the first is the leading one
+_CELLS = 2.0**SIGNIFICANT_BITS
+
+
+def round_significant(values: AnyArray) -> AnyArray:
+    """Values rounded to the nearest of 8 significant bits; whole numbers stay whole.
+
+    >>> round_significant(np.array([3.0, 255.0, 257.0, -1000.4, 0.1])).tolist()
+    [3.0, 255.0, 258.0, -1000.0, 0.10009765625]
+    """
+    numbers = values.astype(np.float64)
+    fraction, power = np.frexp(np.where(np.isfinite(numbers), numbers, 0.0))
+    rounded = np.ldexp(
+        np.copysign(np.floor(np.abs(fraction) * _CELLS + 0.5), numbers), power - SIGNIFICANT_BITS
+    )
+    result: AnyArray = np.where(np.isfinite(numbers), rounded, numbers)
+    return result
+
+
+class Count:
+    """The accumulator is one number, the count of live values."""
+
+    state: tuple[pa.DataType, ...] = (pa.int64(),)
+    parts = state
+
+    def advance(
+        self, changes: Changes, stored: KeyedMatches, names: Sequence[str]
+    ) -> tuple[IntArray, FoldState]:
+        counts = changes.running(_amounts(changes), stored.numbers(names[0]))
+        return counts, [counts[changes.layout.last]]
+
+    def part(self, changes: Changes, value: Any, start: pa.Array | None) -> list[pa.Array]:
+        return [pa.array(changes.sums(_amounts(changes)))]
+
+
+def _amounts(changes: Changes) -> IntArray:
+    """By how much each change moves the count."""
+    return changes.values[0].to_numpy() if changes.are_partials else changes.weights
+
+
+_OPERATORS = {"bit_and": operator.and_, "bit_or": operator.or_, "bit_xor": operator.xor}
+
+
+class BitFold(FoldedAggregate):
+    """Folds numbers bit by bit; the state is None of no numbers.
+
+    >>> bits = BitFold("bit_xor")
+    >>> bits.finish(bits.merge(bits.add(bits.init(), 6), bits.add(bits.init(), 3)))
+    5
+    """
+
+    name = "bit_fold"
+    bounded = True
+
+    def __init__(self, function: str) -> None:
+        self._operator = _OPERATORS[function]
+
+    def init(self) -> Any:
+        return None
+
+    def add(self, state: Any, *values: Any) -> Any:
+        return values[0] if state is None else self._operator(state, values[0])
+
+    def merge(self, one: Any, other: Any) -> Any:
+        return (
+            self.add(other, one) if other is not None and one is not None else one if other is None else other
+        )
+
+    def finish(self, *state: Any, **parts: Any) -> Any:
+        return state[0]
+
+
+_NO_NUMBERS = ("NaN", "Infinity", "-Infinity")
+
+
+class Collected(FoldedAggregate):
+    """Collects texts `key|1value`; the state is the list of these.
+
+    >>> lists = Collected("collect_list")
+    >>> lists.finish(lists.merge(["b|17"], ["a|19", "c|17"]))
+    '[9, 7, 7]'
+    >>> Collected("collect_set_of_texts").finish(["a|1x", "b|1x", "c|1y"])
+    '["x", "y"]'
+    """
+
+    name = "collect_list"
+
+    def __init__(self, function: str) -> None:
+        self._quotes = function.endswith("_of_texts")
+        self._is_set = function.startswith("collect_set")
+
+    def init(self) -> Any:
+        return []
+
+    def add(self, state: Any, *values: Any) -> Any:
+        state.append(values[0])
+        return state
+
+    def merge(self, one: Any, other: Any) -> Any:
+        return one + other
+
+    def finish(self, *state: Any, **parts: Any) -> Any:
+        texts = [packed.partition("|")[2][1:] for packed in sorted(state[0])]
+        chosen = dict.fromkeys(texts) if self._is_set else texts
+        return "[" + ", ".join(map(self._json, chosen)) + "]"
+
+    def _json(self, text: str) -> str:
+        return json.dumps(text, ensure_ascii=False) if self._quotes or text in _NO_NUMBERS else text

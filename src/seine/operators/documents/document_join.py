@@ -15,6 +15,16 @@ formed by first edges alone; a value that very many documents share costs only q
 
 Cites: MMQJP 4.4, Algorithm 1
 Differs: one index over the queries of all templates instead of a conjunctive query for each.
+
+The documents that new ones of a step are paired with, found by key: held ones, and those new as well.
+
+The edges that hold for pairs of documents: which patterns of the two have a value in common.
+
+    left   (title, h1) (author, h2) (author, h3)
+    right  (title, h1) (name, h3)                     edges: title = title, author = name
+
+Law: edge (p, q) holds for a pair if a witness of its left document at p and one of its right document at q
+have the same hash; each edge is given once, whatever the number of such witnesses.
 """
 
 from __future__ import annotations
@@ -37,7 +47,7 @@ from seine.operators.documents.held_documents import (
     NewDocuments,
     NewIndexes,
 )
-from seine.operators.documents.join_classes import Orientation, RankedClasses, time_apart
+from seine.operators.documents.join_classes import Orientation, RankedClasses, known_places, time_apart
 from seine.operators.documents.narrow_documents import NO_REACH, PathReach, digest_of, narrow
 from seine.operators.documents.operand_rows import (
     ARRIVAL,
@@ -49,25 +59,25 @@ from seine.operators.documents.operand_rows import (
     VALUES,
     column,
 )
-from seine.operators.documents.other_documents import OtherDocuments
 from seine.operators.documents.pair_candidates import (
     DeeperPairs,
     PairCandidates,
     PairClasses,
     ProbingWitnesses,
 )
-from seine.operators.documents.pair_edges import edges_of_pairs
 from seine.operators.documents.tag_bytes import TagBytes, owners_of
-from seine.operators.state.sorted_run import SortedRun
+from seine.operators.state.sorted_run import SortedRun, take_rows
 from seine.operators.state.store import Store
-from seine.operators.state.work_budget import NodeFault, byte_account
+from seine.operators.state.work_budget import NodeFault, byte_account, spend_candidates
 from seine.rows.clock import Clock
 from seine.rows.coalesce import coalesce
 from seine.rows.delta import Delta, concat_batches, data_names
-from seine.rows.hashing import bucket_of
+from seine.rows.hashing import bucket_of, mix
+from seine.rows.pairs import ranges
 
 if TYPE_CHECKING:
     from seine.operators.documents.document_join_node import DocumentJoinNode
+
 
 _CLASS = 0  # a column of the table of classes
 _MOST_PAIRS_AT_ONCE = 16_384  # pairs whose edges are compared together
@@ -290,3 +300,65 @@ def _pair_rows(left: pa.RecordBatch, right: pa.RecordBatch, classes: pa.Array) -
         *(side[column(IDENTITY)] for side in (left, right)),
     ]
     return pa.RecordBatch.from_arrays(columns, ["_s", "_e", *data_names(len(columns) - 2)])
+
+
+class OtherDocuments:
+    """The documents that new ones are paired with: held ones, and those that arrived in the same step."""
+
+    def __init__(self, held: HeldDocuments, fresh: NewDocuments | None) -> None:
+        self._held, self._fresh = held, fresh
+
+    def rows(self, keys: IntArray, columns: list[str]) -> pa.RecordBatch:
+        """These columns of the documents of keys, in their order; all of them are there."""
+        pieces, at = [], []
+        if self._fresh is not None:
+            order = np.argsort(self._fresh.keys, kind="stable")
+            spots = np.minimum(np.searchsorted(self._fresh.keys[order], keys), len(order) - 1)
+            hit = np.flatnonzero(self._fresh.keys[order[spots]] == keys)
+            pieces.append(take_rows(self._fresh.batch.select(columns), order[spots[hit]]))
+            at.append(hit)
+        for hit, rows in self._held.find(keys, columns):
+            pieces.append(rows)
+            at.append(hit)
+        row_of = np.full(len(keys), -1)
+        row_of[np.concatenate(at)] = np.arange(sum(map(len, at)))
+        assert (row_of >= 0).all(), "a document is kept as long as its index rows are of use"
+        return take_rows(concat_batches(pieces), row_of)
+
+
+_SPREAD = np.int64(-7046029254386353131)  # the increment of splitmix64, as a signed number
+
+
+def edges_of_pairs(
+    left: FlatWitnesses, right: FlatWitnesses, count: int, ranked: RankedClasses
+) -> tuple[IntArray, IntArray]:
+    """The edges of `count` pairs: those of pair i are at [firsts[i], firsts[i + 1]), ascending.
+
+    Document i of each side belongs to pair i.
+    """
+    classes = ranked.classes
+    left = left.take(known_places(left.pattern, classes.left_patterns))
+    right = right.take(known_places(right.pattern, classes.right_patterns))
+    keys = _keys(right)
+    order = np.argsort(keys, kind="stable")
+    ordered, probe = keys[order], _keys(left)
+    codes = [np.zeros(0, np.int64)]
+    width = max(len(classes.codes), 1)
+    low, high = np.searchsorted(ordered, probe), np.searchsorted(ordered, probe, "right")
+    for ours, theirs in ranges(low, high):
+        spend_candidates(len(ours))
+        others = order[theirs]
+        rank = ranked.ranks(left.pattern[ours], right.pattern[others])
+        held = (
+            (rank >= 0)
+            & (left.document[ours] == right.document[others])
+            & (left.value[ours] == right.value[others])
+        )
+        codes.append(np.unique(left.document[ours[held]] * width + rank[held]))
+    whole = np.unique(np.concatenate(codes))
+    return np.searchsorted(whole, np.arange(count + 1) * width), whole % width
+
+
+def _keys(witnesses: FlatWitnesses) -> IntArray:
+    """One number for pair and value."""
+    return mix((witnesses.document * _SPREAD + witnesses.value).view(np.uint64)).view(np.int64)

@@ -10,16 +10,35 @@ Law: a result with the tag of a row of the table, within the row's bounds of tim
 the row, hash of the string of the row's variable). Without state.
 
 Differs: MMQJP says of several operators only that it "can be extended" (3).
+
+The step of a partial node: results become operands, with the strings of their variables as witnesses.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+import pyarrow as pa
+
+from seine.documents.path_witnesses import LONGEST_HASHED
 from seine.graph.node_words import ColumnWords, NodeWords, RowPart
+from seine.graph.parameter_table import ParameterTable
 from seine.graph.standing_nodes import NodesView, Signature
-from seine.operators.documents.partial_step import PartialStep
-from seine.operators.step.working_nodes import HostFlow, StatelessNode
+from seine.operators.documents.operand_bindings import PartialCombination
+from seine.operators.documents.operand_rows import (
+    APART,
+    DOCUMENT,
+    OPERAND,
+    RESULT_ARRIVAL,
+    RESULT_LATEST,
+    TAG,
+    column,
+)
+from seine.operators.step.arrived_delta import ArrivedDelta
+from seine.operators.step.working_nodes import AnyOutput, HostFlow, Pushing, StatelessNode
+from seine.rows.delta import ARRIVAL_NUMBER, Delta, data_names
+from seine.rows.hashing import hash_columns
+from seine.typed_json import json_decoder
 
 
 @dataclass(frozen=True)
@@ -51,3 +70,42 @@ class PartialNode(StatelessNode):
 
 def partial_signature(results: int, owner: str) -> Signature:
     return ("partial", results, owner)
+
+
+class PartialStep:
+    """Gives each combination the witnesses of the chains that join it further."""
+
+    def __init__(self, node: PartialNode, table: ParameterTable) -> None:
+        self._node = node
+        self._rows: dict[int, list[tuple[int, int, int, str]]] = {}
+        for number, (tag, low, high, variable) in table.rows.items():
+            self._rows.setdefault(tag, []).append((number, low, high, variable))
+
+    def __call__(self, flow: Pushing[AnyOutput], arrived: ArrivedDelta, emission: AnyOutput) -> None:
+        batch = arrived.delta.plus
+        places: list[int] = []
+        patterns: list[list[int]] = []
+        values: list[str] = []
+        names = map(column, (TAG, APART, DOCUMENT))
+        for place, (tag, apart, text) in enumerate(
+            zip(*(batch[name].to_pylist() for name in names), strict=True)
+        ):
+            wanted = [row for row in self._rows.get(tag, ()) if row[1] <= apart <= row[2]]
+            if wanted:
+                options = json_decoder(PartialCombination).decode(text).options
+                pairs = {(row[0], option[row[3]][:LONGEST_HASHED]) for row in wanted for option in options}
+                places.append(place)
+                patterns.append([number for number, _ in sorted(pairs)])
+                values += [value for _, value in sorted(pairs)]
+        if places:
+            rows = batch.take(pa.array(places))
+            lists = pa.array(patterns, pa.list_(pa.int64()))
+            hashes = hash_columns([pa.array(values, pa.large_string())], len(values))
+            columns = [
+                *(rows[name] for name in ("_s", "_e", column(DOCUMENT), ARRIVAL_NUMBER)),
+                *(rows[column(one)] for one in (RESULT_ARRIVAL, RESULT_LATEST)),
+                lists,
+                pa.ListArray.from_arrays(lists.offsets, pa.array(hashes)),
+            ]
+            operands = pa.RecordBatch.from_arrays(columns, ["_s", "_e", *data_names(len(OPERAND))])
+            flow.push(self._node.id, Delta(operands), emission)

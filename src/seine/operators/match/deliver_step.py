@@ -1,28 +1,43 @@
-"""The step of a deliver: rows are matched with its parameter table, then written in each query's form."""
+"""The step of a deliver: rows are matched with its parameter table, then written in each query's form.
+
+Retractions that cancel out: a group changed, but in no column that a query reads.
+
+Queries that want different functions of the same groups share an aggregate. When a function
+of another query changes, the row ends and begins anew at one instant; a query that reads only what is the
+same before and after must get neither the end nor the beginning.
+
+Guards (overflow checks) of delivered rows: decided for a whole batch by its extremes, else row by row.
+
+Most checks keep a sum of times from leaving the calendar: a column is compared with a constant that is far
+away. If every row is on the right side of the most demanding constant, nothing else has to be asked.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from seine.algebra.arrays import AnyArray
+from seine.algebra.arrays import AnyArray, BoolArray, IntArray
+from seine.algebra.expressions import Call, Column, Expression, Parameter
 from seine.evaluate.data_columns import DataColumns
+from seine.evaluate.evaluate import truth
+from seine.evaluate.ordinals import VALUE_CODES, codes_of, has_own_codes
 from seine.graph.node import Node
 from seine.graph.parameter_table import ParameterTable
-from seine.operators.match.computed_rows import computed, parameters_in
+from seine.operators.match.computed_rows import Picked, computed, parameters_in
 from seine.operators.match.filters import Tables, table_columns
-from seine.operators.match.guards import FormChecks, Guards
 from seine.operators.match.matched_rows import matched
 from seine.operators.match.residual import Pairs
 from seine.operators.match.selection import SelectionGroup
-from seine.operators.match.unchanged import ChangedRows, changed
 from seine.operators.step.arrived_delta import ArrivedDelta
 from seine.operators.step.record_form import Form, RecordRows
 from seine.operators.step.working_nodes import AnyOutput, Pushing
+from seine.rows.grouping import group_rows
+from seine.rows.hashing import hash_columns
 
 if TYPE_CHECKING:
     from seine.operators.match.deliver_node import DeliverNode
@@ -174,3 +189,123 @@ class Queries:
         places = np.repeat(np.arange(len(picks)), counts)
         within = np.arange(len(places)) - np.repeat(np.cumsum(counts) - counts, counts)
         return RecordRows(answers.take(pa.array(places)), self._firsts[picks][places] + within)
+
+
+class ChangedRows(NamedTuple):
+    """Rows of a batch and the selections that they satisfy, with the instants of their change."""
+
+    columns: DataColumns
+    times: IntArray
+    rows: IntArray
+    picks: IntArray
+
+
+def changed(plus: ChangedRows, minus: ChangedRows, read: Sequence[int]) -> tuple[IntArray, IntArray]:
+    """The places in both whose row does not end and begin at one instant, equal in all columns of `read`."""
+    numbers = [_both(plus.times[plus.rows], minus.times[minus.rows]), _both(plus.picks, minus.picks)]
+    columns = [
+        pa.concat_arrays(
+            [plus.columns[i].take(pa.array(plus.rows)), minus.columns[i].take(pa.array(minus.rows))]
+        )
+        for i in read
+    ]
+    count, begun = len(numbers[0]), len(plus.rows)
+    everything = [*numbers, *columns]
+    groups = group_rows(hash_columns(everything, count), everything)
+    label = np.empty(count, np.int64)
+    label[groups.order] = groups.labels()
+    begins, ends = np.bincount(label[:begun]), np.bincount(label[begun:])
+    size = max(len(begins), len(ends))
+    void = np.minimum(_padded(begins, size), _padded(ends, size))
+    return (
+        np.flatnonzero(_rank(label[:begun]) >= void[label[:begun]]),
+        np.flatnonzero(_rank(label[begun:]) >= void[label[begun:]]),
+    )
+
+
+def _both(one: IntArray, other: IntArray) -> pa.Array:
+    return pa.array(np.concatenate([one, other]), pa.int64())
+
+
+def _padded(counts: IntArray, size: int) -> IntArray:
+    return np.pad(counts, (0, size - len(counts)))
+
+
+def _rank(labels: IntArray) -> IntArray:
+    """For each place, how many before it have the same label."""
+    order = np.argsort(labels, kind="stable")
+    ordered = labels[order]
+    first = np.searchsorted(ordered, ordered)
+    rank = np.empty(len(labels), np.int64)
+    rank[order] = np.arange(len(labels)) - first
+    return rank
+
+
+_COMPARE = {"le": np.less_equal, "lt": np.less, "ge": np.greater_equal, "gt": np.greater}
+
+
+class FormChecks(NamedTuple):
+    """The checks of one form, and the constants of its table."""
+
+    checks: tuple[Expression, ...]
+    constants: list[pa.Array]
+    size: int
+
+
+class Guards:
+    """The checks of forms whose tables stand one after the other; a place is a row of that one table."""
+
+    def __init__(self, forms: Sequence[FormChecks]) -> None:
+        self._forms = forms
+        self._ends = np.cumsum([form.size for form in forms])
+        self._any = any(form.checks for form in forms)
+        self._worst = _worst(forms)
+
+    def kept(self, columns: DataColumns, rows: IntArray, places: IntArray) -> IntArray | None:
+        """Which of the rows, each with the constants at a place, pass; None if all do."""
+        if not self._any or not len(rows) or self._surely(columns, rows):
+            return None
+        which = np.searchsorted(self._ends, places, "right")
+        good = np.ones(len(rows), bool)
+        for number in np.unique(which).tolist():
+            mine = np.flatnonzero(which == number)
+            first = int(self._ends[number]) - self._forms[number].size
+            good[mine] = _checked(self._forms[number], columns, rows[mine], places[mine] - first)
+        return np.flatnonzero(good)
+
+    def _surely(self, columns: DataColumns, rows: IntArray) -> bool:
+        """Do all rows pass, whichever constants they are checked with?"""
+        if self._worst is None:
+            return False
+        for (name, column), constant in self._worst.items():
+            codes, valid = columns.codes(column, VALUE_CODES, rows)
+            if not (valid is None or valid.all()) or not _COMPARE[name](codes, constant).all():
+                return False
+        return True
+
+
+def _checked(form: FormChecks, columns: DataColumns, rows: IntArray, places: IntArray) -> BoolArray:
+    at, picked = pa.array(places), Picked(columns, rows)
+    constants = [column.take(at) for column in form.constants]
+    good = np.ones(len(rows), bool)
+    for check in form.checks:
+        good &= truth(check, picked, len(rows), constants)
+    return good
+
+
+def _worst(forms: Sequence[FormChecks]) -> dict[tuple[str, Column], int] | None:
+    """For each comparison of a column the most demanding constant; None if there are other checks."""
+    worst: dict[tuple[str, Column], int] = {}
+    for form in forms:
+        for check in form.checks:
+            match check:
+                case Call(name, (Column() as column, Parameter(index))) if name in _COMPARE:
+                    constants = form.constants[index]
+                case _:
+                    return None
+            if constants.null_count or not len(constants) or not has_own_codes(column.type):
+                return None
+            known = [worst[name, column]] if (name, column) in worst else []
+            most = min if name in ("le", "lt") else max
+            worst[name, column] = most([*known, *codes_of(constants).tolist()])
+    return worst

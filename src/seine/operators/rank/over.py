@@ -11,19 +11,31 @@ frames reach, and what aggregates of all rows so far have folded (`running_frame
 time alone, a row expires when the progress has passed its time and the reach, also if no other comes to its
 partition. Otherwise all rows alive are kept, and of a partition to which something happens those values are
 computed anew, at each instant, that may have changed (`frame_changes.py`).
+
+Running aggregates: frames from the first row of a partition up to each row, folded as rows come.
+
+    SUM(amount) OVER (PARTITION BY account ORDER BY ts)
+
+    head["running"]    what the folds keep of each partition, and how many rows it has had
+
+Law: the value of a row is that of its frame over all rows of the partition so far. Rows come in order and
+never end, so none of them is kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from seine.algebra.arrays import BoolArray, IntArray
-from seine.algebra.over_plan import RANGE
+from seine.algebra.over_plan import RANGE, OverFunction
 from seine.algebra.rank_plan import Ordering
+from seine.operators.aggregates.calls import compile_call
+from seine.operators.aggregates.fold import ROWS
+from seine.operators.aggregates.folding import Events, SharedFolds
 from seine.operators.rank.frame_changes import (
     AliveCells,
     AlivePlaces,
@@ -34,17 +46,19 @@ from seine.operators.rank.frame_changes import (
 from seine.operators.rank.frames import OrderedRows, frame_values
 from seine.operators.rank.live_rows import BEGUN, DueRows
 from seine.operators.rank.partitions import PartitionOperator
-from seine.operators.rank.running_frames import RunningFrames
 from seine.operators.rank.shown_changes import NumberedEntries
+from seine.operators.state.change_layout import ChangeLayout
 from seine.operators.state.identified_rows import open_rows, take_identities
-from seine.operators.state.keyed_table import HASH
+from seine.operators.state.keyed_table import HASH, KeyedTable
 from seine.operators.state.store import Store
+from seine.rows.column_arrays import as_arrow
 from seine.rows.delta import FOREVER, Delta
 from seine.rows.grouping import all_equal, as_mask, group_rows
 from seine.rows.hashing import hash_columns
 
 if TYPE_CHECKING:
     from seine.operators.rank.over_node import OverNode
+
 
 MOST_CELLS = 1 << 20  # rows at instants that are computed at once, unless one instant has more
 _NULL_ORDER_VALUE = 2**63 - 1  # the value of a NULL in ORDER BY, or its opposite
@@ -220,3 +234,68 @@ def _balanced(label: IntArray, time: IntArray, weight: IntArray) -> tuple[Number
         NumberedEntries(*(np.repeat(column, begun) for column in (label, nothing, time))),
         NumberedEntries(*(np.repeat(column, ended) for column in (label, nothing, time))),
     )
+
+
+class RunningFrames:
+    """The running aggregates of one node in one bucket, over rows with columns of these types."""
+
+    def __init__(
+        self, functions: Sequence[OverFunction], types: Mapping[str, pa.DataType], partition: Sequence[str]
+    ) -> None:
+        self._functions, self._data = functions, [*types]
+        self._folding = SharedFolds([compile_call(function.call).lasting() for function in functions])
+        self._key = list(dict.fromkeys(partition))
+        numbers = [pa.field(name, pa.int64()) for name in (HASH, ROWS)]
+        keys = [pa.field(name, types[name]) for name in self._key]
+        self._schema = pa.schema([*numbers, *keys, *self._folding.fields])
+
+    def advance(
+        self, rows: pa.RecordBatch, partition: IntArray, peers: IntArray, store: Store
+    ) -> list[pa.Array]:
+        """The values of each function for rows that are new, in order; `peers` ascend."""
+        new = np.append(True, partition[1:] != partition[:-1])[: len(partition)]
+        first = np.flatnonzero(new)
+        last = np.append(first[1:], len(new))[: len(first)] - 1
+        layout = ChangeLayout(first, last, np.cumsum(new) - 1, np.zeros(len(new), np.int64))
+        places, weights = np.arange(len(new)), np.ones(len(new), np.int64)
+        reached = layout.reached(places)
+        events = Events(places, reached, weights, self._arguments(rows), places)
+        heads, table = rows.take(pa.array(first)), self._table(store)
+        stored = table.find(heads[HASH].to_numpy(), [heads[name] for name in self._key])
+        count = layout.running(reached, weights, stored.numbers(ROWS))
+        values, kept, _ = self._folding.advance(events, layout, stored, np.arange(len(first)), store)
+        columns = [heads[HASH], count[last], *(heads[name] for name in self._key), *kept]
+        table.write(pa.RecordBatch.from_arrays([as_arrow(column) for column in columns], schema=self._schema))
+        made = self._folding.finish(count, values, places)
+        with_peers = pa.array(np.searchsorted(peers, peers, "right") - 1)
+        return [
+            (value.take(with_peers) if function.frame.unit == RANGE else value).cast(
+                function.call.type.arrow()
+            )
+            for function, value in zip(self._functions, made, strict=True)
+        ]
+
+    def everything(self, store: Store) -> pa.RecordBatch:
+        """What is kept of all partitions."""
+        return self._table(store).everything()
+
+    def forget(self, rows: pa.RecordBatch, store: Store) -> None:
+        """Forget partitions."""
+        if rows.num_rows:
+            none = pa.array(np.zeros(rows.num_rows, np.int64))
+            self._table(store).write(rows.set_column(self._schema.get_field_index(ROWS), ROWS, none))
+
+    def size(self, store: Store) -> int:
+        """About how many partitions there are."""
+        return sum(run["rows"] for run in store.head.get("running", ()))
+
+    def _arguments(self, rows: pa.RecordBatch) -> pa.RecordBatch | None:
+        """The columns that folds read; None if they read none."""
+        columns = [rows[name] for name in self._data]
+        named = self._folding.columns(columns, rows.num_rows, lambda text: None)
+        if not named:
+            return None
+        return pa.RecordBatch.from_arrays([array for _, array in named], [name for name, _ in named])
+
+    def _table(self, store: Store) -> KeyedTable:
+        return KeyedTable(store, "running", self._schema, self._key, live=ROWS)

@@ -17,6 +17,15 @@ So a distance read here is never too large: a row too many costs time, a row too
 
 Cites: SKWS 4.1 (demand-driven operator execution)
 Differs: demand is kept for each value of a join key instead of for each operator.
+
+What a step may spend on reach, counted for each term: rows that are read, and tuples that pass rows on.
+
+Reach is worth its price where it is small. A value that very many tuples share, or a word in very many
+tuples, would make it the product of tuples and terms; so when a step has spent what it may, the terms that
+had more than their equal part lose their reach for good, like stop-words. That changes no answer: reach only
+prunes. Trees of their queries are grown without it, at the expense of these queries (`query_spending.py`).
+
+Law: a step spends at most twice its budget and a chunk. Whose reach is lost depends on tuples and terms.
 """
 
 from __future__ import annotations
@@ -29,7 +38,6 @@ import pyarrow as pa
 
 from seine.algebra.arrays import BoolArray, IntArray
 from seine.operators.search.data_graph import DataGraph
-from seine.operators.search.reach_spending import ReachSpending
 from seine.operators.search.searches import Searches
 from seine.operators.search.tuple_columns import opposite, spread
 from seine.operators.state.sorted_run import KEY, SortedRun
@@ -208,3 +216,26 @@ def _rounded(start: IntArray, until: IntArray, end: IntArray) -> IntArray:
     life = np.where(end == FOREVER, 0, end - start)
     grid = np.int64(1) << np.log2(np.maximum(life // _GRID, 1)).astype(np.int64)
     return np.where(until == FOREVER, FOREVER, np.minimum(-(-until // grid), FOREVER // grid) * grid)
+
+
+LEAST_REACH_OF_STEP = 1 << 22  # rows and tuples that any step may look at for the reach of terms
+REACH_OF_TUPLE = 256  # and for each new tuple
+
+
+class ReachSpending:
+    """Counts what a step spends on the reach of each term."""
+
+    def __init__(self, terms: int, new_tuples: int) -> None:
+        self._spent = np.zeros(terms, np.int64)
+        self._most, self._total = LEAST_REACH_OF_STEP + REACH_OF_TUPLE * new_tuples, 0
+        self.exhausted: BoolArray = np.zeros(terms, bool)  # terms that have no reach any more
+
+    def take(self, terms: IntArray, candidates: IntArray) -> BoolArray:
+        """Count candidates, row by row; the rows whose terms still have reach."""
+        np.add.at(self._spent, terms, candidates)
+        self._total += int(candidates.sum())
+        if self._total > self._most:
+            share = self._most // max(int(np.count_nonzero(self._spent)), 1)
+            self.exhausted |= self._spent > share
+        affordable: BoolArray = ~self.exhausted[terms]
+        return affordable

@@ -13,6 +13,13 @@ every bucket grows the trees of its part of the roots.
 
 Cites: SKWS 4.1 (one plan for all networks of a query)
 Differs: one operator for all networks of all queries; what the paper's operators are, values are here.
+
+What a copy of the window of a search costs, in words: bytes for each tuple that lives, by stream.
+
+    movie: its JSON text and about 320 bytes a tuple (2 joins)
+
+A held tuple is a row of the window, with its text, and a row of the index for each of its places, which
+carries all of them. Keys that are texts or decimals are kept besides.
 """
 
 from __future__ import annotations
@@ -20,13 +27,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from seine.algebra.plan_text import column_name
 from seine.graph.node_words import BoxContent, ColumnWords, NodeWords, QueryWords, RowPart
 from seine.graph.standing_nodes import NodesView, Signature
 from seine.operators.search.keyword_search import SearchOperator
-from seine.operators.search.replica_prices import prices
 from seine.operators.search.searches import DIVIDED_QUERIES, SearchRow, searched_part
 from seine.operators.search.static_tuples import StaticTuples
 from seine.operators.search.watch_node import WatchNode
+from seine.operators.search.watch_step import sides_of
+from seine.operators.search.watched_schema import WatchedSchema
 from seine.operators.step.working_nodes import HostFlow, StatefulNode
 
 MOST_REPLICAS = 8  # buckets of a search: each holds the whole window, so more would cost memory for ever less
@@ -92,3 +101,33 @@ class SearchNode(StatefulNode):
 
 def search_signature(watch: int) -> Signature:
     return ("search", watch)
+
+
+TUPLE_BYTES = 70  # of a row of the window, besides its text; measured, as the next two
+INDEX_BYTES = 83  # of a row of the index, besides the places that it carries
+PLACE_BYTES = 20  # of a place that a row carries
+
+
+def prices(schema: WatchedSchema, searched: WatchedSchema) -> Iterator[str]:
+    """For each stream, what its tuples take; `searched` is the part of the schema that has trees."""
+    standing = [edge for edge in searched.edges if edge.stands]
+    for table in schema.members:
+        places = len(sides_of(standing, table))
+        if table not in searched.members:
+            yield f"nothing of {column_name(table.name)}: trees are searched in other streams alone"
+            continue
+        if not places and not schema.may_change:
+            yield f"nothing of {column_name(table.name)}: no join leads to it"
+            continue
+        joined = "no join" if not places else f"{places} {'join' if places == 1 else 'joins'}"
+        taken = f"about {tuple_bytes(places)} bytes a tuple"
+        yield f"{column_name(table.name)}: its JSON text and {taken} ({joined})"
+
+
+def tuple_bytes(places: int) -> int:
+    """What a held tuple with so many places takes, besides its text.
+
+    >>> [tuple_bytes(places) for places in (0, 1, 2, 4)]
+    [70, 173, 316, 722]
+    """
+    return TUPLE_BYTES + places * (INDEX_BYTES + PLACE_BYTES * places)

@@ -5,20 +5,38 @@
 
 Law: a tuple is a result of each query whose tables it is of and all of whose terms it contains. Without
 state.
+
+The step of single-tuple searches: tuples are matched with queries by a term of theirs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
+import numpy as np
+import pyarrow as pa
+
+from seine.algebra.arrays import IntArray
+from seine.evaluate.data_columns import DataColumns
 from seine.graph.node_words import ColumnWords, NodeWords, QueryWords, RowPart
+from seine.graph.parameter_table import ParameterTable
 from seine.graph.standing_nodes import NodesView, Signature
+from seine.operators.search.growing_trees import TreeRows
+from seine.operators.search.known_tuples import ID, KnownTuples
 from seine.operators.search.search_node import RECORD_NAMES
-from seine.operators.search.searches import SearchRow
-from seine.operators.search.spot_step import SpotStep
+from seine.operators.search.searches import Searches, SearchRow
+from seine.operators.search.tree_records import tree_columns
+from seine.operators.search.tuple_columns import TEXT
 from seine.operators.search.watch_node import WatchNode
-from seine.operators.step.working_nodes import HostFlow, StatelessNode
+from seine.operators.step.arrived_delta import ArrivedDelta
+from seine.operators.step.working_nodes import AnyOutput, HostFlow, Pushing, StatelessNode
+from seine.rows.delta import data_names
+from seine.rows.pairs import ranges
+
+if TYPE_CHECKING:
+    from seine.operators.search.watch_node import WatchNode
 
 
 @dataclass(frozen=True)
@@ -59,3 +77,52 @@ class SpotNode(StatelessNode):
 
 def spot_signature(watch: int) -> Signature:
     return ("spot", watch)
+
+
+class SpotStep:
+    """Sends a tuple on once for each query of which it is a result."""
+
+    def __init__(self, node: SpotNode, watch: WatchNode, table: ParameterTable) -> None:
+        self._node = node.id
+        self._searches = searches = Searches(table, watch.schema, 0, 1)
+        self._by_term = (
+            np.argsort(searches.words[:, 0], kind="stable") if searches.count else np.zeros(0, int)
+        )
+        self._first_terms = searches.words[self._by_term, 0] if searches.count else np.zeros(0, np.int64)
+
+    def __call__(self, flow: Pushing[AnyOutput], arrived: ArrivedDelta, emission: AnyOutput) -> None:
+        flow.push(self._node, arrived.each(self.spotted), emission)
+
+    def spotted(self, batch: pa.RecordBatch, columns: DataColumns) -> pa.RecordBatch:
+        """The results among tuples."""
+        tuples = KnownTuples(self._searches, np.zeros(0, np.int64))
+        numbers = tuples.numbers(batch.append_column(ID, pa.array(np.arange(batch.num_rows))))
+        at, query = self._candidates(tuples, numbers)
+        masks = tuples.masks(at, query)
+        hits = (masks == self._searches.full[query]) & self._searches.takes(
+            query, tuples.table[at], tuples.epoch[at]
+        )
+        at, query, masks = at[hits], query[hits], masks[hits]
+        rows = batch.take(pa.array(at))
+        nothing = np.zeros((len(at), 0), np.int64)
+        alone = np.zeros((len(at), 1), np.int64)
+        times = rows["_s"].to_numpy(), rows["_e"].to_numpy()
+        whole = tuples.first[at], tuples.valid_from[at], tuples.valid_to[at]
+        trees = TreeRows(
+            query, *times, *whole, at[:, None], nothing, nothing, alone, alone == 0, masks[:, None]
+        )
+        data = tree_columns(trees, self._searches, np.arange(batch.num_rows), batch[TEXT])
+        names = [name for name in batch.schema.names if name[0] == "_"]
+        return pa.RecordBatch.from_arrays(
+            [*(rows[name] for name in names), *data], [*names, *data_names(len(data))]
+        )
+
+    def _candidates(self, tuples: KnownTuples, numbers: IntArray) -> tuple[IntArray, IntArray]:
+        """Pairs of a tuple and a query whose first term it has."""
+        owners, terms = tuples.terms(numbers)
+        low = np.searchsorted(self._first_terms, terms)
+        high = np.searchsorted(self._first_terms, terms, "right")
+        pieces = [(numbers[owners[row]], self._by_term[place]) for row, place in ranges(low, high)]
+        if not pieces:
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        return np.concatenate([piece[0] for piece in pieces]), np.concatenate([piece[1] for piece in pieces])

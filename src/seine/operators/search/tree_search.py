@@ -1,32 +1,73 @@
-"""One step of a search: the trees whose last tuple is new, as rows of text."""
+"""One step of a search: the trees whose last tuple is new, as rows of text.
+
+What a step of a search spends on each query: candidates, counted before they are formed, and bytes.
+
+A query that goes over its budget does nothing more in the step, and the others go on: so one step finds all
+queries that ask too much, and when it ends they fail, and nobody else.
+
+    take([7, 7, 9], [100, 50_000_000, 3])    query 7 is over: [False, False, True]
+    settle()                                 fails for query 7
+
+Law: candidates are counted for the query whose trees they are to be in, and for nobody else. Whether a query
+is over depends on tuples and queries, never on time.
+
+Which partial trees may still become whole, by how far their tuples are from missing terms.
+
+A term that is missing is added below the rightmost path, so it costs at least its distance from the nearest
+node there. An open leaf without a term of its own, and a root with one child and none of its own, each need a
+branch with a missing term; the two branches have no tuple in common.
+
+Law: a tree that is given up cannot become a result with at most MAX tuples.
+
+Cites: SKWS 3.2 (pruning)
+Differs: by distances between tuples that are there, not by the number of nodes of a network alone.
+
+Held tuples get the places of edges that came after them: their keys are read from their texts again.
+
+It happens once after a change of the schema, in every bucket, and costs what the window holds.
+
+Cites: SKWS 4.4 (changes of the schema)
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from decimal import Decimal
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seine.algebra.arrays import IntArray
+from seine.algebra.arrays import BoolArray, IntArray
+from seine.algebra.types import Kind, Type
+from seine.evaluate.data_columns import DataColumns
 from seine.graph.parameter_table import ParameterTable
 from seine.operators.search.data_graph import DataGraph
-from seine.operators.search.distances import Distances
+from seine.operators.search.distances import UNREACHED, Distances
 from seine.operators.search.growing_trees import TreeRows, grow, seeds_of
-from seine.operators.search.known_tuples import ID, KnownTuples
-from seine.operators.search.pruning import Pruning
-from seine.operators.search.query_spending import QuerySpending
+from seine.operators.search.known_tuples import CARRIED, ID, KnownTuples
 from seine.operators.search.reach import TermReach
-from seine.operators.search.reindexing import reindexed
 from seine.operators.search.search_state import NewTuples, SearchState, places_run
 from seine.operators.search.searches import Searches
 from seine.operators.search.seeding import Seeding
 from seine.operators.search.static_tuples import StaticTuples
 from seine.operators.search.tree_records import tree_columns
-from seine.operators.search.tuple_columns import NUMBER, PLACES, TABLE, TEXT, list_values, side_code
-from seine.operators.search.watched_schema import WatchedEdge, WatchedSchema
+from seine.operators.search.tuple_columns import (
+    KEYS,
+    NUMBER,
+    PLACES,
+    SIDES,
+    TABLE,
+    TEXT,
+    list_values,
+    side_code,
+)
+from seine.operators.search.watch_step import places_of, sides_of
+from seine.operators.search.watched_schema import WatchedEdge, WatchedSchema, WatchedTable
 from seine.operators.state.sorted_run import SortedRun
+from seine.operators.state.work_budget import NodeFault, budget_of_a_query
 from seine.rows.delta import FOREVER, NEVER, data_names
 
 _TEXT_NAMES = ["_s", TABLE, NUMBER, TEXT]
@@ -211,3 +252,121 @@ class TupleTexts:
             places.append(stored)
             batches.append(self._static.texts(ids[stored]))
         return pa.concat_batches(batches).take(pa.array(np.argsort(np.concatenate(places))))
+
+
+class QuerySpending:
+    """Counts the candidates and bytes of each query in a step, whatever component of the schema they are in.
+
+    Without a budget everything is affordable.
+    """
+
+    def __init__(self, searches: Searches) -> None:
+        self._searches, self._budget = searches, budget_of_a_query()
+        self._candidates = np.zeros(searches.count, np.int64)
+        self._bytes = np.zeros(searches.count, np.int64)
+
+    def take(self, queries: IntArray, candidates: IntArray) -> BoolArray:
+        """Count candidates, row by row; the rows whose queries may form them."""
+        np.add.at(self._candidates, queries, candidates)
+        if self._budget is None:
+            return np.ones(len(queries), bool)
+        affordable: BoolArray = self._candidates[queries] <= self._budget.candidates
+        affordable &= self._bytes[queries] <= self._budget.bytes
+        return affordable
+
+    def emit(self, queries: IntArray, sizes: IntArray) -> None:
+        """Count the bytes of results, row by row."""
+        np.add.at(self._bytes, queries, sizes)
+
+    def settle(self) -> None:
+        """Fail for the queries that are over their budget."""
+        if self._budget is not None:
+            self._blame(self._candidates > self._budget.candidates, self._budget.too_many_candidates)
+            self._blame(self._bytes > self._budget.bytes, self._budget.too_many_bytes)
+
+    def _blame(self, over: BoolArray, reason: str) -> None:
+        names = {name for query in np.flatnonzero(over).tolist() for name in self._searches.names(query)}
+        if names:
+            raise NodeFault("budget", reason, queries=tuple(sorted(names)))
+
+
+class Pruning:
+    """The test of partial trees by distances."""
+
+    def __init__(self, searches: Searches, distances: Distances) -> None:
+        self._searches, self._distances = searches, distances
+
+    def keep(self, trees: TreeRows, seen: IntArray, owns: BoolArray) -> BoolArray:
+        """Whether trees may become results; `seen` are their terms, `owns` says which nodes own one."""
+        count, last = len(trees.query), trees.size - 1
+        needed = np.zeros(count, np.int64)
+        from_root, from_last = np.full(count, UNREACHED), np.full(count, UNREACHED)
+        for place in range(self._searches.words.shape[1]):
+            missing = (place < self._searches.size[trees.query]) & (seen >> place & 1 == 0)
+            rows = np.flatnonzero(missing)
+            if len(rows):
+                distance = self._from_path(trees, rows, place)
+                needed[rows] = np.maximum(needed[rows], distance.min(1))
+                from_root[rows] = np.minimum(from_root[rows], distance[:, 0])
+                from_last[rows] = np.minimum(from_last[rows], distance[:, last])
+        if last:
+            bare_root = ~owns[:, 0] & (trees.children[:, 0] <= 1)
+            branches = np.where(bare_root, from_root, 0) + np.where(owns[:, last], 0, from_last)
+            needed = np.maximum(needed, branches)
+        kept: BoolArray = needed <= self._searches.max_tuples[trees.query] - trees.size
+        return kept
+
+    def _from_path(self, trees: TreeRows, rows: IntArray, place: int) -> IntArray:
+        """How far nodes of the rightmost path are from a query's term; UNREACHED off the path."""
+        distance = np.full((len(rows), trees.size), UNREACHED)
+        terms = self._searches.words[trees.query[rows], place]
+        for node in range(trees.size):
+            on_path = np.flatnonzero(trees.path[rows, node])
+            chosen = rows[on_path]
+            distance[on_path, node] = self._distances.of(
+                trees.node[chosen, node], terms[on_path], trees.query[chosen]
+            )
+        return distance
+
+
+_READ: dict[Kind, Callable[[Any], Any]] = {
+    Kind.DOUBLE: float,
+    Kind.DECIMAL: Decimal,
+    Kind.DATE: lambda text: int(np.datetime64(text, "D").astype(np.int64)),
+    Kind.TIMESTAMP: lambda text: int(np.datetime64(text.removesuffix("Z"), "us").astype(np.int64)),
+}
+_COUNTED = {Kind.DATE: pa.int32(), Kind.TIMESTAMP: pa.int64()}  # any year: Python's own dates end with 9999
+
+
+def reindexed(rows: pa.RecordBatch, schema: WatchedSchema) -> list[pa.RecordBatch]:
+    """Held tuples, table by table, with the places that they have by the edges of a schema."""
+    tables = rows[TABLE].to_numpy()
+    parts = [(table, np.flatnonzero(tables == table.number)) for table in schema.streams]
+    return [_placed(rows.take(pa.array(chosen)), table, schema) for table, chosen in parts if len(chosen)]
+
+
+def _placed(rows: pa.RecordBatch, table: WatchedTable, schema: WatchedSchema) -> pa.RecordBatch:
+    sides = sides_of(schema.edges, table)
+    keys = sorted({column for side in sides for column in side.key.columns})
+    objects = [json.loads(text, parse_float=Decimal)["row"] for text in rows[TEXT].to_pylist()]
+    values = {f"c{i}": values_of(objects, table.names[i], table.types[i]) for i in keys}
+    batch = pa.record_batch(values) if values else rows.select([])
+    found_places = places_of(sides, DataColumns(batch), rows.num_rows)
+    places = dict(zip((PLACES, SIDES, KEYS), found_places, strict=True))
+    arrays = [places[name] if name in places else rows[name] for name in CARRIED]
+    return pa.RecordBatch.from_arrays(arrays, names=CARRIED)
+
+
+def values_of(objects: Sequence[dict[str, Any]], name: str, type_: Type) -> pa.Array:
+    """A column of tuples as they were before they became text.
+
+    >>> from seine.algebra.types import DATE
+    >>> values_of([{"day": "2024-02-29"}, {"day": None}], "day", DATE).to_pylist()
+    [datetime.date(2024, 2, 29), None]
+    >>> values_of([{"day": "12024-02-29"}], "day", DATE).cast("int32").to_pylist()
+    [3672207]
+    """
+    read = _READ.get(type_.kind, lambda value: value)
+    values = [row[name] for row in objects]
+    known = [None if value is None else read(value) for value in values]
+    return pa.array(known, _COUNTED.get(type_.kind, type_.arrow())).view(type_.arrow())

@@ -1,17 +1,41 @@
 """Resolves the deletions of a retractable stream: the node of `resolve.py`.
 
 Whoever reads a retractable stream reads this node above its source.
+
+Retraction by value: matches each negative tuple of a stream with the tuple that it deletes.
+
+Law: in order of (time, arrival), a negative tuple at t deletes the oldest tuple with _s <= t < _e, not
+deleted yet, that equals it in every column but the time column (NULL equals NULL). So tuples of one content
+are a queue (FIFO), and a negative tuple takes its front.
+
+    CREATE STREAM orders (...) RETRACTABLE ...
+
+    tuples ──> waiting ──(watermark)──> live, by content ──> + rows
+    negative tuples ──> waiting ──(watermark)──> front of the queue of their content ──> - rows
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+import pyarrow as pa
+
+from seine.algebra.expressions import Column
 from seine.algebra.plan_text import column_name
 from seine.graph.node_words import ColumnWords, NodeWords, RowPart
 from seine.graph.standing_nodes import NodesView, Signature
+from seine.operators.state.retractable_rows import RetractableRows
+from seine.operators.state.sorted_run import EARLY, END, KEY, START, SortedRun, take_rows
+from seine.operators.state.store import Store
+from seine.operators.state.waiting_rows import RowBuffer
 from seine.operators.step.working_nodes import HostFlow, StatefulNode
-from seine.operators.stream.resolve import ResolveOperator
+from seine.operators.stream.fifo import QueuedArrivals, Takers, take_fronts
+from seine.rows.clock import Clock
+from seine.rows.coalesce import coalesce
+from seine.rows.delta import FOREVER, Delta, data_names
+from seine.rows.grouping import group_rows
 
 
 @dataclass(frozen=True)
@@ -41,3 +65,93 @@ class ResolveNode(StatefulNode):
 
     def row_parts(self, words: ColumnWords) -> tuple[RowPart, ...]:
         return (words.stream_part(self.stream, len(self.types)),)
+
+
+ARRIVAL = "_i0"
+
+
+class ResolveOperator:
+    """The tuples of one retractable stream in one bucket, by their content.
+
+    Tuples and deletions are emitted when the watermark has passed them. A tuple that is deleted at the
+    instant of its start has an empty lifetime and is never emitted.
+    """
+
+    def __init__(self, node: ResolveNode) -> None:
+        names = data_names(len(node.ports[0].types))
+        self._stream = node.stream
+        self._content = [f"c{key.index}" for key in node.ports[0].key if isinstance(key, Column)]
+        self._plus = [START, END, ARRIVAL, *names]
+        self._minus = [START, END, EARLY, ARRIVAL, *names]
+
+    def step(self, inputs: list[list[Delta]], clock: Clock, store: Store) -> Iterator[Delta]:
+        horizon = clock.progress([self._stream])
+        live = RetractableRows(store, "live", 1)
+        plus = _released(store, "plus", START, [d.plus for d in inputs[0]], horizon)
+        minus = _released(store, "minus", EARLY, [d.minus for d in inputs[0] if d.minus is not None], horizon)
+        new = [] if plus is None else [SortedRun.of(plus, KEY)]
+        deleted = [] if minus is None else [*self._delete(minus, new, live)]
+        yield from coalesce([*self._emitted(new, deleted, live)])
+        bound = FOREVER if clock.end else horizon
+        for run in new:
+            live.add(run.after(bound))
+        live.settle(bound)
+
+    def state_rows(self, store: Store) -> int:
+        """None: tuples are held to find deletions, not for joining."""
+        return 0
+
+    def _emitted(
+        self, new: Sequence[SortedRun], deleted: Sequence[pa.RecordBatch], live: RetractableRows
+    ) -> Iterator[Delta]:
+        for run in new:
+            lasting = np.flatnonzero(live.early_ends(run.batch) > run.starts)
+            rows = take_rows(run.batch, lasting)
+            nothing = rows[:0].append_column(EARLY, rows[START][:0])
+            yield Delta(rows.select(self._plus), nothing.select(self._minus))
+        for batch in deleted:
+            lived = np.flatnonzero(batch[EARLY].to_numpy() > batch[START].to_numpy())
+            rows = take_rows(batch, lived)
+            yield Delta(rows[:0].select(self._plus), rows.select(self._minus))
+
+    def _delete(
+        self, minus: pa.RecordBatch, new: Sequence[SortedRun], live: RetractableRows
+    ) -> Iterator[pa.RecordBatch]:
+        """The tuples that negative tuples delete, with `_d`; they are remembered as ended."""
+        candidates = [*_alike(minus, new, live)]
+        if candidates:
+            plus = pa.concat_batches(candidates)
+            hits, fronts = take_fronts(*self._queues(plus, minus))
+            early = pa.array(minus[EARLY].to_numpy()[hits])
+            deleted = take_rows(plus, fronts).append_column(EARLY, early)
+            live.remember(deleted)
+            yield deleted
+
+    def _queues(self, plus: pa.RecordBatch, minus: pa.RecordBatch) -> tuple[QueuedArrivals, Takers]:
+        """Tuples and negative tuples, with the number of their content."""
+        keys = np.concatenate([plus[KEY].to_numpy(), minus[KEY].to_numpy()])
+        groups = group_rows(keys, [pa.concat_arrays([plus[n], minus[n]]) for n in self._content])
+        queue = np.empty(len(keys), np.int64)
+        queue[groups.order] = groups.labels()
+        stand, take = queue[: plus.num_rows], queue[plus.num_rows :]
+        times = [plus[name].to_numpy() for name in (START, END, ARRIVAL)]
+        return QueuedArrivals(stand, *times), Takers(take, minus[EARLY].to_numpy(), minus[ARRIVAL].to_numpy())
+
+
+def _released(
+    store: Store, name: str, time: str, batches: list[pa.RecordBatch], horizon: int
+) -> pa.RecordBatch | None:
+    batches = [batch for batch in batches if batch.num_rows]
+    return RowBuffer(store, name, time).release(pa.concat_batches(batches) if batches else None, horizon)
+
+
+def _alike(
+    minus: pa.RecordBatch, new: Sequence[SortedRun], live: RetractableRows
+) -> Iterator[pa.RecordBatch]:
+    """The tuples, not deleted yet, whose content has the hash of a negative tuple."""
+    keys = np.unique(minus[KEY].to_numpy())
+    for run in (*live.runs.overlapping(int(minus[EARLY].to_numpy().min())), *new):
+        for _, rows in run.equal_keys(keys):
+            batch = take_rows(run.plain(), rows)
+            alive = live.early_ends(batch) == FOREVER
+            yield batch if alive.all() else take_rows(batch, np.flatnonzero(alive))

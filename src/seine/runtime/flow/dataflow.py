@@ -1,34 +1,42 @@
 """The compiled network: pushes rows from a node through all stateless nodes that follow it.
 
 Rows end up at ports of stateful nodes, as parcels by stage and bucket, or are delivered.
+
+The exchange in front of a stateful node: its input leaves the task, by stage and bucket (a shuffle).
+
+The input of a node that is chained to it stays in the task.
+
+Hash partitioning: rows by the bucket of their key, with no more columns than are needed there.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from functools import partial
 from itertools import chain
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from seine.algebra.arrays import BoolArray
-from seine.algebra.expressions import columns_of
+from seine.algebra.expressions import Expression, columns_of
 from seine.evaluate.data_columns import DataColumns
+from seine.evaluate.evaluate import evaluate
 from seine.graph.node import Node
 from seine.graph.snapshot import Snapshot
 from seine.operators.match.prefilter_step import PrefilterStep
 from seine.operators.state.operator import Operator, PruningOperator
 from seine.operators.state.work_budget import NodeFault, WorkMeter, first_fault
 from seine.operators.step.arrived_delta import ArrivedDelta
-from seine.operators.step.working_nodes import RelationAccess, StatefulNode, StatelessNode
+from seine.operators.step.working_nodes import Pushing, RelationAccess, StatefulNode, StatelessNode
 from seine.operators.stream.punctuations_node import PunctuationsNode
 from seine.operators.stream.source_node import SourceNode
-from seine.rows.delta import Delta, PartialAggregates
+from seine.rows.delta import ARRIVAL_NUMBER, Delta, PartialAggregates, carried_names
+from seine.rows.hashing import bucket_of, hash_columns, null_mask
 from seine.runtime.flow.emission import Emission
-from seine.runtime.flow.send_rows import SendRows
+from seine.runtime.flow.parcels import Parcel
 
 
 class Consumer(Protocol):
@@ -225,3 +233,96 @@ def _wanted_by(steps: Sequence[Consumer], keys: pa.RecordBatch) -> BoolArray | N
     masks = [step.wants(columns, keys.num_rows) for step in steps if isinstance(step, PrefilterStep)]
     known = [mask for mask in masks if mask is not None]
     return np.logical_or.reduce(known) if len(known) == len(masks) else None
+
+
+class OperatorPlacement(Protocol):
+    """Where the operators of a version are, and what they read."""
+
+    @property
+    def buckets(self) -> int: ...
+
+    @property
+    def nodes(self) -> Mapping[int, Node]: ...
+
+    def home(self, node: Node) -> int:
+        """The one bucket of a node whose rows have no routing key."""
+        ...
+
+    def needed(self, node: Node, port: int) -> tuple[str, ...] | None:
+        """The data columns that a node needs at a port; None if all."""
+        ...
+
+
+class SendRows:
+    """One input of a stateful node: sends rows to it, by stage and bucket."""
+
+    def __init__(self, node: Node, port: int, worker: Node, placement: OperatorPlacement) -> None:
+        """`worker` is the node whose operator works on the rows: mostly the node itself."""
+        target = node.ports[port]
+        self._stays = placement.nodes[target.node].stage == worker.stage
+        home = None if worker.ports[0].key else placement.home(worker)
+        needed = placement.needed(node, port)
+        self._route = Route(
+            worker.stage,
+            home,
+            target.key,
+            worker.drops_null_keys,
+            needed,
+            node.numbered,
+            target.broadcast,
+            target.spread,
+        )
+        self._address = ((node.id, port),)
+        self._buckets = 1 if self._stays else min(placement.buckets, worker.most_buckets or placement.buckets)
+
+    def __call__(self, flow: Pushing[Emission], arrived: ArrivedDelta, emission: Emission) -> None:
+        delta = arrived.delta
+        pieces = ((True, delta.plus, arrived.plus), (False, delta.minus, arrived.minus))
+        for plus, batch, columns in pieces:
+            if batch is not None and columns is not None and batch.num_rows:
+                for bucket, piece in route(batch, columns, self._route, self._buckets):
+                    parcels = emission.kept if self._stays else emission.parcels[self._route.stage, bucket]
+                    parcels.append(Parcel(self._address, plus, piece))
+
+
+class Route(NamedTuple):
+    """A stage, the buckets of a key or the one of a node, and the data columns that travel (None: all)."""
+
+    stage: int
+    home: int | None
+    key: tuple[Expression, ...]
+    drop_null: bool  # NULL joins nothing
+    columns: tuple[str, ...] | None
+    numbered: bool = False  # arrival numbers travel too
+    broadcast: bool = False  # to all buckets
+    spread: tuple[int, ...] = ()  # the parts of the key that choose the bucket; none: all
+
+
+def route(
+    batch: pa.RecordBatch, columns: DataColumns, to: Route, buckets: int
+) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """The rows of a batch by bucket, with the hash of their key in front."""
+    keys = [evaluate(e, columns, batch.num_rows) for e in to.key]
+    if to.columns is not None:
+        number = [ARRIVAL_NUMBER] if to.numbered else []
+        batch = batch.select([*carried_names(batch), *number, *to.columns])
+    missing = null_mask(keys) if to.drop_null else None
+    if missing is not None:
+        known = pa.array(np.flatnonzero(~missing))
+        batch, keys = batch.take(known), [key.take(known) for key in keys]
+    if not batch.num_rows:
+        return
+    hashes = hash_columns(keys, batch.num_rows)
+    keyed = pa.RecordBatch.from_arrays([pa.array(hashes), *batch.columns], ["_k", *batch.schema.names])
+    if to.broadcast and to.home is None:
+        yield from ((bucket, keyed) for bucket in range(buckets))
+        return
+    if to.home is not None or buckets == 1:
+        yield to.home or 0, keyed
+        return
+    chosen_by = hash_columns([keys[i] for i in to.spread], batch.num_rows) if to.spread else hashes
+    places = bucket_of(chosen_by, buckets)
+    order = np.argsort(places, kind="stable")
+    sorted_rows, bounds = keyed.take(pa.array(order)), np.searchsorted(places[order], np.arange(buckets + 1))
+    for bucket in np.flatnonzero(np.diff(bounds)).tolist():
+        yield bucket, sorted_rows.slice(bounds[bucket], bounds[bucket + 1] - bounds[bucket])

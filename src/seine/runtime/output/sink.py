@@ -4,6 +4,8 @@
 opening, files are cut back to those lengths; a batch that is already counted is not
 appended again. So a crash at any point loses and repeats nothing, but for standard output, which
 cannot be cut back.
+
+Which queries may deliver how much, as of an entry: registrations take effect between two entries.
 """
 
 from __future__ import annotations
@@ -12,8 +14,11 @@ import json
 import logging
 import os
 import shutil
+import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
+from dataclasses import dataclass
+from threading import Lock
 from typing import Any
 
 from seine.disk_sync import write_whole
@@ -24,7 +29,6 @@ from seine.intake.retention_limit import RetentionLimit
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.settings import damaged
 from seine.runtime.output.batch_work import BatchWork, batch_work
-from seine.runtime.output.delivery_limits import Roster
 from seine.runtime.output.outlets import (
     Deliver,
     Discard,
@@ -341,3 +345,53 @@ def _refuse_lost_progress(deployment: Deployment, totals: Totals) -> None:
     kept = deployment.journal.numbers()
     if kept and kept[0] > totals.entry + 1:
         raise damaged(deployment.output)
+
+
+@dataclass(frozen=True)
+class _Notice:
+    """From an entry on, queries that are gone, and the limits of queries that begin."""
+
+    entry: int
+    gone: tuple[str, ...]
+    limits: Mapping[str, int]
+
+
+class Roster:
+    """The limits of queries by name; `announce` by any thread, the rest by the one that commits.
+
+    A query that is dropped and registered again under its name is another one: it is in `gone`
+    and in `limits` of the same notice.
+    """
+
+    def __init__(self, limits: Mapping[str, int]) -> None:
+        self._limits = dict(limits)
+        self._lowest = min(limits.values(), default=sys.maxsize)
+        self._notices: list[_Notice] = []
+        self._lock = Lock()
+
+    def announce(self, entry: int, gone: Iterable[str], limits: Mapping[str, int]) -> None:
+        """Something changes with an entry that has not been committed yet."""
+        with self._lock:
+            self._notices.append(_Notice(entry, tuple(gone), dict(limits)))
+
+    def advance(self, entry: int) -> set[str]:
+        """Move on to an entry; the names whose counts end before it."""
+        with self._lock:
+            due = [notice for notice in self._notices if notice.entry <= entry]
+            self._notices = [notice for notice in self._notices if notice.entry > entry]
+        ended: set[str] = set()
+        for notice in due:
+            for name in notice.gone:
+                self._limits.pop(name, None)
+            ended.update(notice.gone, notice.limits)
+            self._limits.update(notice.limits)
+            self._lowest = min([self._lowest, *notice.limits.values()])
+        return ended
+
+    def limit(self, query: str) -> int:
+        return self._limits.get(query, sys.maxsize)
+
+    @property
+    def lowest(self) -> int:
+        """No query has a limit below this."""
+        return self._lowest

@@ -1,4 +1,12 @@
-"""What can be asked of a service over HTTP: its routes, their types, and how errors are answered."""
+"""What can be asked of a service over HTTP: its routes, their types, and how errors are answered.
+
+Lets the answer to a registration wait until what comes to a topic counts for the queries that begin.
+
+    entry 7   cut before the change; it has what is in the topic when Spark plans it
+    entry 8   the first that counts; the answer is given once 7 is done
+
+So whoever has the answer and then appends to a topic misses nothing.
+"""
 
 from __future__ import annotations
 
@@ -44,9 +52,9 @@ from seine.service.http.refusals import (
 from seine.service.http.result_position import has_gone, start_position
 from seine.service.http.script_request import LONGEST_WAIT, ScriptRequest, invalid
 from seine.service.http.service_calls import Asker, Calls, ServiceCalls
-from seine.service.http.topic_start import wait_for_topics
 from seine.service.http.wakeup import Wakeup
 from seine.service.outcome import Outcome
+from seine.service.published_state import PublishedState
 from seine.service.service import Service
 from seine.service.tail import read_records
 from seine.shortages import FULL_DISK, is_full_disk
@@ -366,3 +374,29 @@ async def _broken(request: Request, error: Exception) -> Response:
         return _full(request, error)
     reason = SeineError(f"internal error: {type(error).__name__}", hint="the service's log says more")
     return refusal_answer(Refusal(HTTPStatus.INTERNAL_SERVER_ERROR, reason))
+
+
+_MOST_SECONDS = 5.0  # a pipeline that is behind is not waited for longer: the answer names the first entry
+
+
+async def wait_for_topics(calls: ServiceCalls, request: Request, outcome: Outcome) -> None:
+    """Return when topics count for the queries of a change, or nobody listens, or after some seconds."""
+    publisher = calls.service.publisher
+    if not topics_count(publisher.current, outcome):
+        await calls.wakeup.wait_for(
+            lambda: publisher.ended or topics_count(publisher.current, outcome),
+            _MOST_SECONDS,
+            lambda: has_gone(request),
+        )
+
+
+def topics_count(state: PublishedState, outcome: Outcome) -> bool:
+    """Whether no entry from before a change may still read a stream of its queries that Spark reads."""
+    return state.figures.entry >= outcome.entry - 1 or not _reads_topics(state, outcome)
+
+
+def _reads_topics(state: PublishedState, outcome: Outcome) -> bool:
+    streams, queries = state.view.declared.streams, state.view.registered
+    begun = [queries[name.lower()] for name in outcome.registered if name.lower() in queries]
+    names = {name.lower() for query in begun for name in query.position.streams}
+    return any(streams[name].reader is not None for name in names if name in streams)

@@ -1,20 +1,36 @@
-"""The HTTP server: uvicorn on a thread of the service's process."""
+"""The HTTP server: uvicorn on a thread of the service's process.
+
+Who may ask: the checks that every request passes before it is routed.
+
+They come in this order: sizes of the head, the method, the address, the token or the Host header, the Origin
+header. Nothing of the body has been read by then.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from http import HTTPStatus
+from urllib.parse import urlsplit
 
 import uvicorn
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from seine.errors import SeineError
-from seine.service.http.access import MOST_HEAD_LINE, AccessGuard
+from seine.service.access.principal import LOCAL, Principal
+from seine.service.console.console_files import CONSOLE_PATHS
 from seine.service.http.app import make_app
 from seine.service.http.connection import guarded_connections
-from seine.service.http.listening import Listening, refuse_open_door
+from seine.service.http.listening import Listening, is_loopback, refuse_open_door
+from seine.service.http.monitoring import PROBES
+from seine.service.http.refusals import Refusal, refusal_answer
+from seine.service.http.request_counts import CountedRequests, RequestCounts
+from seine.service.http.route_roles import PRINCIPAL
 from seine.service.http.service_calls import ServiceCalls
 from seine.service.http.wakeup import Wakeup
 from seine.service.service import Service
@@ -115,3 +131,100 @@ def _listen(listening: Listening) -> socket.socket:
             hint="name another --host or --port",
         ) from error
     return bound
+
+
+MOST_HEAD_LINE = 1 << 16  # bytes of a request line or a header
+_MOST_HEADERS = 100
+_BEARER = "Bearer "
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+
+_OPEN_PATHS = PROBES | CONSOLE_PATHS.keys()  # they tell nothing of what is served
+
+_logger = logging.getLogger(__name__)
+
+
+class AccessGuard:
+    """Lets requests through to an ASGI application that may be answered; refuses the others."""
+
+    def __init__(self, app: ASGIApp, listening: Listening, counts: RequestCounts) -> None:
+        self._app = CountedRequests(app, counts)
+        self._listening, self._counts = listening, counts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            _refuse_long_head(scope)
+            _refuse_unknown_protocol(scope)
+            routed = {**scope, **_address(scope)}
+            scope["state"][PRINCIPAL] = self._let_in(scope, open_to_all=routed["path"] in _OPEN_PATHS)
+        except (Refusal, SeineError) as error:
+            refusal = error if isinstance(error, Refusal) else Refusal(HTTPStatus.SERVICE_UNAVAILABLE, error)
+            await refusal_answer(refusal)(scope, receive, send)
+            self._counts.note(scope, refusal.status, 0.0)
+            return
+        try:
+            await self._app(routed, receive, send)
+        except Exception:  # it has been answered: see app.py
+            _logger.exception("internal error")
+
+    def _let_in(self, scope: Scope, open_to_all: bool) -> Principal | None:
+        """Who asks; and no page of another site, which a browser of this machine might have open."""
+        headers, listening = Headers(scope=scope), self._listening
+        if open_to_all and listening.needs_token:
+            return None
+        who = listening.principal(_bearer(headers))
+        if who is None:
+            error = SeineError("the token is missing or wrong", hint="send Authorization: Bearer TOKEN")
+            raise Refusal(HTTPStatus.UNAUTHORIZED, error, **{"WWW-Authenticate": "Bearer"})
+        if who is LOCAL and not is_loopback(_hostname(headers.getlist("Host"))):
+            raise Refusal(HTTPStatus.FORBIDDEN, SeineError("this service answers to localhost only"))
+        origin = headers.get("Origin")
+        if origin is not None and origin != f"{scope['scheme']}://{headers.get('Host')}":
+            raise Refusal(HTTPStatus.FORBIDDEN, SeineError("requests from other sites are refused"))
+        return who
+
+
+def _bearer(headers: Headers) -> str | None:
+    """The token that a request brings; one that says so twice brings none."""
+    given = headers.getlist("Authorization")
+    if len(given) != 1 or not given[0].startswith(_BEARER):
+        return None
+    return given[0].removeprefix(_BEARER)
+
+
+def _refuse_long_head(scope: Scope) -> None:
+    if len(scope["raw_path"]) + len(scope["query_string"]) > MOST_HEAD_LINE:
+        raise Refusal(HTTPStatus.REQUEST_URI_TOO_LONG, SeineError("the address is too long"))
+    headers = scope["headers"]
+    if len(headers) > _MOST_HEADERS or any(len(name) + len(text) > MOST_HEAD_LINE for name, text in headers):
+        error = SeineError("the headers are too long, or too many")
+        raise Refusal(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, error)
+
+
+def _refuse_unknown_protocol(scope: Scope) -> None:
+    if scope["http_version"] not in ("1.0", "1.1"):
+        error = SeineError(f"HTTP/{scope['http_version']} is not spoken here")
+        raise Refusal(HTTPStatus.HTTP_VERSION_NOT_SUPPORTED, error)
+    if scope["method"] not in _METHODS:
+        raise Refusal(HTTPStatus.NOT_IMPLEMENTED, SeineError(f"there is no method {scope['method']}"))
+
+
+def _hostname(hosts: list[str]) -> str:
+    """The name in the one Host header that a request must have."""
+    try:
+        return urlsplit(f"//{hosts[0]}").hostname or "" if len(hosts) == 1 else ""
+    except ValueError:
+        return ""
+
+
+def _address(scope: Scope) -> dict[str, object]:
+    """The path and query string, as they came: a name in a path may hold an escaped slash.
+
+    >>> _address({"raw_path": b"http://localhost/v1/queries/a%2Fb", "query_string": b"x=1"})
+    {'path': '/v1/queries/a%2Fb', 'query_string': b'x=1'}
+    """
+    text = f"{scope['raw_path'].decode('latin-1')}?{scope['query_string'].decode('latin-1')}"
+    try:
+        target = urlsplit(f"/{text.lstrip('/')}" if text.startswith("//") else text)
+    except ValueError:
+        raise Refusal(HTTPStatus.BAD_REQUEST, SeineError("this is no address")) from None
+    return {"path": target.path, "query_string": target.query.encode("latin-1")}

@@ -1,14 +1,23 @@
-"""How handlers of requests reach the service that they answer for."""
+"""How handlers of requests reach the service that they answer for.
+
+Blocking calls of an event loop, each on a thread of its own, so many at a time.
+
+The threads are daemons: a process that is told to stop does not wait for a long registration, which a crash
+would not harm either.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, cast
+import asyncio
+import threading
+from collections.abc import Callable, Hashable
+from contextlib import suppress
+from typing import Annotated, Any, TypeVar, cast
 
 from fastapi import Depends, Request
 
 from seine.service.access.principal import Principal
 from seine.service.console.console_questions import ConsoleQuestions
-from seine.service.http.daemon_threads import DaemonThreads, SharedReads
 from seine.service.http.request_counts import RequestCounts
 from seine.service.http.route_roles import asker
 from seine.service.http.wakeup import Wakeup
@@ -44,3 +53,70 @@ async def _who(request: Request) -> Principal:
 
 
 Asker = Annotated[Principal, Depends(_who)]
+
+
+Result = TypeVar("Result")
+
+
+class DaemonThreads:
+    """Runs blocking calls for coroutines; whoever comes when `most` are running waits for a turn."""
+
+    def __init__(self, most: int) -> None:
+        self._free = asyncio.Semaphore(most)
+
+    async def run(self, call: Callable[[], Result]) -> Result:
+        """The result of `call`, or what it raises."""
+        async with self._free:
+            loop = asyncio.get_running_loop()
+            future: asyncio.Future[Result] = loop.create_future()
+
+            def work() -> None:
+                try:
+                    result = call()
+                except BaseException as error:
+                    _settle(loop, future, future.set_exception, error)
+                else:
+                    _settle(loop, future, future.set_result, result)
+
+            threading.Thread(target=work, name="seine-http-call", daemon=True).start()
+            return await future
+
+
+class SharedReads:
+    """Reads of which those that are alike are one, for all who ask while it runs: many follow one query.
+
+    Few run at a time: each thread that is ready to run takes a share of the interpreter from the one that
+    delivers micro-batches.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._threads = DaemonThreads(most)
+        self._running: dict[Hashable, asyncio.Task[Any]] = {}
+
+    async def run(self, key: Hashable, read: Callable[[], Result]) -> Result:
+        """The result of `read`; equal keys stand for reads that would give the same."""
+        task = self._running.get(key)
+        if task is None:
+            task = self._running[key] = asyncio.ensure_future(self._threads.run(read))
+            task.add_done_callback(lambda done: self._forget(key, done))
+        result: Result = await asyncio.shield(task)  # one who leaves does not take it from the others
+        return result
+
+    def _forget(self, key: Hashable, done: asyncio.Task[Any]) -> None:
+        del self._running[key]
+        if not done.cancelled():
+            done.exception()  # it has been told to whoever still waited
+
+
+def _settle(
+    loop: asyncio.AbstractEventLoop,
+    future: asyncio.Future[Result],
+    setter: Callable[..., None],
+    outcome: object,
+) -> None:
+    def settle() -> None:
+        if not future.cancelled():
+            setter(outcome)
+
+    with suppress(RuntimeError):  # the loop was closed while the call ran: nobody waits
+        loop.call_soon_threadsafe(settle)

@@ -10,7 +10,7 @@ import pytest
 
 from seine.algebra.expressions import Column
 from seine.algebra.types import DOUBLE, STRING
-from seine.operators.group.aggregate import AggregateOperator
+from seine.operators.group.aggregate_node import AggregateOperator
 from seine.operators.state.store import MemoryStore
 from seine.rows.delta import FOREVER
 from tests.support.aggregate_law import CALLS, node, reference, world

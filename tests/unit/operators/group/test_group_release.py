@@ -17,8 +17,7 @@ from seine.algebra.plan import AggregateCall
 from seine.algebra.types import BIGINT
 from seine.graph.node import Port
 from seine.operators.group import group_release
-from seine.operators.group.aggregate import AggregateOperator
-from seine.operators.group.aggregate_node import AggregateNode
+from seine.operators.group.aggregate_node import AggregateNode, AggregateOperator
 from seine.operators.group.distinct import DistinctOperator
 from seine.operators.group.distinct_node import DistinctNode
 from seine.operators.group.release_rules import Releases

@@ -11,10 +11,9 @@ import pytest
 from seine.algebra.expressions import Expression, Parameter, conjunction
 from seine.algebra.types import BIGINT, DATE, DOUBLE, STRING, Type
 from seine.operators.match import staircase
-from seine.operators.match.any_of import AnyOf, CompiledFilter
+from seine.operators.match.any_of import AnyOf, CompiledFilter, Staircase, skyline
 from seine.operators.match.box_index import BoxIndex
 from seine.operators.match.residual import Residual
-from seine.operators.match.staircase import Staircase, skyline
 from tests.support.seeds import seed_range
 from tests.support.selection_shapes import ShapeMaker, call, column, holds_alone, random_shape, rows_of, spied
 from tests.support.selection_thresholds import vary_thresholds

@@ -11,10 +11,10 @@ from seine.algebra.expressions import Column
 from seine.algebra.types import BIGINT
 from seine.evaluate.ordinals import VALUE_CODES
 from seine.operators.match import box_index, code_lookup
+from seine.operators.match.any_of import Staircase
 from seine.operators.match.box_index import BoxIndex
 from seine.operators.match.boxes import BoxBound, Boxes, ComparedTerm
 from seine.operators.match.code_lookup import CodeGroups
-from seine.operators.match.staircase import Staircase
 from tests.support.seeds import seed_range
 
 TERMS = [ComparedTerm(Column(i, BIGINT), VALUE_CODES) for i in range(4)]

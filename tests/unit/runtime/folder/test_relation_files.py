@@ -25,8 +25,7 @@ from seine.intake import spool
 from seine.operators.join.combination import key_columns
 from seine.operators.join.lookup import index_relation
 from seine.operators.state import relation_index, run_file
-from seine.operators.state.relation_index import RelationIndex
-from seine.operators.state.run_file import NUMBER, open_run, write_run
+from seine.operators.state.relation_index import NUMBER, RelationIndex, open_run, write_run
 from seine.operators.state.sorted_run import KEY, SortedRun
 from seine.run_local import run_local
 from seine.runtime.folder import relation_files

@@ -9,8 +9,7 @@ from time import process_time
 import pytest
 
 from seine.algebra.definitions import Scheme
-from seine.safety.cures.cures import cures, heals
-from seine.safety.cures.hitting_set import HittingSets, TooManyError
+from seine.safety.cures.cures import HittingSets, TooManyError, cures, heals
 from seine.safety.cures.remedies import SchemeAddition
 from seine.safety.cures.time_cures import time_cures
 from seine.safety.states.stateful_streams import kept_scans
