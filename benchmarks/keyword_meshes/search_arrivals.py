@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from seine.algebra.arrays import BoolArray, IntArray
-from seine.keyword_networks.streaming_schema import StreamingSchema
+from seine.keyword_networks.expanded_schema import StreamingSchema
 
 NO_VALUE = -1  # NULL, which joins nothing
 

@@ -13,7 +13,7 @@ from benchmarks.workloads.punctuated_feeds import SafetyWorkload
 from seine.frontends.script.script_file import read_script
 from seine.network.plan.strategy import Strategy
 from seine.run import Options, Run
-from seine.runtime.flow.task_row import Row
+from seine.runtime.flow.task_output import Row
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.local_host import LocalHost
 from seine.runtime.output.sink import Sink

@@ -8,8 +8,8 @@ import numpy as np
 
 from seine.algebra.arrays import IntArray
 from seine.shedding.arrivals import Arrivals
+from seine.shedding.divided_windows import ExactCombinations
 from seine.shedding.exact import residence
-from seine.shedding.exact_combinations import ExactCombinations
 from seine.shedding.policies import Shedding
 from seine.shedding.several_windows import BestWindows, best_windows
 from seine.shedding.shedder import Shedder

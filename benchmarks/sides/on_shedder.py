@@ -8,8 +8,7 @@ import numpy as np
 
 from seine.algebra.arrays import BoolArray, FloatArray
 from seine.shedding.arrivals import Arrivals
-from seine.shedding.exact import ExactResults, exact_results, residence
-from seine.shedding.optimum import Optimum, find_optimum
+from seine.shedding.exact import ExactResults, Optimum, exact_results, find_optimum, residence
 from seine.shedding.policies import Shedding
 from seine.shedding.shedder import Shedder
 

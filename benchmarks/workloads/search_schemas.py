@@ -5,7 +5,7 @@ Cites: SKWS 5
 
 from __future__ import annotations
 
-from seine.keyword_networks.streaming_schema import StreamingSchema
+from seine.keyword_networks.expanded_schema import StreamingSchema
 
 
 def ternary_tree(streams: int) -> StreamingSchema:

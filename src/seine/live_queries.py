@@ -29,7 +29,7 @@ from seine.network.plan.output_form import limit_of
 from seine.network.searches.schema_change import SchemaChange
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.settings import read_record
-from seine.safety.read_statements import read_statements
+from seine.safety.verdict import read_statements
 from seine.typed_json import write_json
 
 

@@ -21,7 +21,7 @@ from seine.intake.intake import Intake
 from seine.intake.paced_intake import PacedIntake
 from seine.intake.relations import load_relation
 from seine.intake.retention_limit import RetentionLimit
-from seine.intake.source_branch import SourceBranch
+from seine.intake.spark_feed import SourceBranch
 from seine.live_queries import LiveQueries, QueryChange, limits_of, read_live_record
 from seine.network.network import Network, build_network
 from seine.network.plan.output_form import limit_of
@@ -43,9 +43,8 @@ from seine.runtime.option_secrets import OptionSecrets
 from seine.runtime.output.log_files import segment_path
 from seine.runtime.output.outlets import Deliver, Folder
 from seine.runtime.output.overwriting import refuse_overwriting
-from seine.runtime.output.query_figures import QueryFigures
+from seine.runtime.output.query_figures import QueryFigures, RunStatistics
 from seine.runtime.output.record_reader import Record, RecordReader
-from seine.runtime.output.run_statistics import RunStatistics
 from seine.runtime.output.sink import Sink
 from seine.runtime.source_samples import source_estimates
 from seine.runtime.spark_reading import SparkReading

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from random import Random
 
 from seine.errors import ScriptError
-from seine.frontends.text.lexer import Token, TokenKind, tokenize
-from seine.frontends.text.source_text import ScriptText
+from seine.frontends.text.lexer import ScriptText, Token, TokenKind, tokenize
 
 NUMBERS = (
     "0",

@@ -17,16 +17,15 @@ from seine.frontends.script.parser import parse_script
 from seine.intake.journal import Draft, Journal
 from seine.intake.retained_entries import RetainedEntries
 from seine.intake.retention_limit import RetentionLimit
-from seine.intake.source_branch import PipelineShape, SourceBranch
+from seine.intake.spark_feed import PipelineShape, SourceBranch
 from seine.live_queries import LiveRecord
 from seine.network.network import Network
 from seine.operators.state.work_budget import NodeFault
 from seine.rows.clock import Clock
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.failures import Failure, RunFailures
-from seine.runtime.folder.handover import handover_path, write_state
+from seine.runtime.folder.handover import StateHead, handover_path, write_state
 from seine.runtime.folder.settings import new_settings
-from seine.runtime.folder.state_head import StateHead
 from seine.runtime.output.outlets import FolderFiles
 from seine.runtime.output.query_files import QueryFiles
 from seine.runtime.output.segmented_file import SegmentedFile
@@ -36,10 +35,10 @@ from seine.service.access.principal import LOCAL
 from seine.service.access.token_file import TokenFile
 from seine.service.backup.backup_copy import restore_backup, write_backup
 from seine.service.push_door import PushDoor
+from seine.sinks.delivery import UndeliveredFiles
 from seine.sinks.record_piece import RecordPiece
 from seine.sinks.sink_progress import SinkProgress, save_progress
 from seine.sinks.sink_threads import FolderTarget
-from seine.sinks.undelivered_files import UndeliveredFiles
 from seine.spark.first_offsets import first_offsets
 from tests.support.power_cuts import recorded_disk
 from tests.support.sink_rig import stored_sink

@@ -14,7 +14,7 @@ from seine.algebra.plan import Query
 from seine.network.network import Network, build_network
 from seine.network.plan.strategy import CONFIGURATIONS
 from seine.optimizer.block import block_of
-from seine.optimizer.implied_bounds import implied_bounds
+from seine.optimizer.closing_times import implied_bounds
 from seine.optimizer.optimise import optimise
 from seine.safety.states.check_plan import judge
 from seine.safety.states.item_facts import Sources

@@ -19,8 +19,7 @@ from unittest import mock
 from seine.network.joins.join_trees import tree_plan
 from seine.network.network import Network
 from seine.network.plan.strategy import AT_ONCE, TWO_BY_TWO, Strategy
-from seine.operators.join.derived_node import DerivedPunctuationsNode
-from seine.operators.join.derived_punctuations import WAITING
+from seine.operators.join.derived_punctuations import WAITING, DerivedPunctuationsNode
 from seine.operators.join.join_node import JoinNode
 from seine.operators.multi_join.multi_join_node import MultiJoinNode
 from seine.rows.delta import FOREVER

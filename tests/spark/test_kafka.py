@@ -235,7 +235,7 @@ def test_a_run_goes_on_with_the_other_reader(
     run_until = _stoppable(spark, tmp_path, f"FROM 'kafka://{kafka.servers}/either'")
     run_until(1)
     with monkeypatch.context() as patched:
-        patched.setattr("seine.topics.streamed_topics.client_is_here", lambda: False)
+        patched.setattr("seine.topics.client_settings.client_is_here", lambda: False)
         run_until(5)
     run_until(9)
     assert len(sorted_file(tmp_path / "out.jsonl")) == 9

@@ -118,7 +118,7 @@ def test_crashes_in_the_middle_of_hand_overs(
     moments = {
         "b": ("seine.runtime.driver.Driver._hand_over", stop_instead),  # the entry is done, and not noted
         "c": ("seine.spark.spark_host._SparkHost._start", die),  # a pipeline is to begin
-        "d": ("seine.spark.carried_offsets._replace", die),  # its first entry is done, without offsets
+        "d": ("seine.spark.offset_log._replace", die),  # its first entry is done, without offsets
     }
     served.register(declared("a") + "CREATE QUERY later AS SELECT y.v AS v FROM a x, a y WHERE x.v < y.v;")
     feed("a", 1, 2)

@@ -17,11 +17,9 @@ from seine.intake.allowed_hosts import ForeignBroker
 from seine.intake.arrived_records import PARTITIONS, PLACE, VALUE
 from seine.runtime.spark_reading import SparkReading
 from seine.spark.source_check import check_source
-from seine.topics.known_topics import KnownTopics
 from seine.topics.offset_ranges import Offsets, ranges_between
-from seine.topics.topic_client import EARLIEST, LATEST, TopicClient, topic_ids
-from seine.topics.topic_reading import RecordColumns
-from seine.topics.topic_records import read_ranges
+from seine.topics.topic_client import EARLIEST, LATEST, KnownTopics, TopicClient, topic_ids
+from seine.topics.topic_records import RecordColumns, read_ranges
 from seine.topics.trouble import LostRecords, RemadeTopic, UnknownTopic
 from tests.support.kafka_broker import KafkaBroker
 

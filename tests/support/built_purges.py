@@ -17,7 +17,7 @@ from seine.operators.group.aggregate_node import AggregateNode
 from seine.operators.group.distinct_node import DistinctNode
 from seine.operators.group.except_node import ExceptNode
 from seine.operators.group.multiset_node import MultisetNode
-from seine.operators.join.derived_node import DerivedPunctuationsNode
+from seine.operators.join.derived_punctuations import DerivedPunctuationsNode
 from seine.operators.join.join_node import JoinNode
 from seine.operators.join.time_bounds import reaches
 from seine.operators.multi_join.multi_join_node import MultiJoinNode

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from seine.keyword_networks.streaming_schema import StreamingSchema
+from seine.keyword_networks.expanded_schema import StreamingSchema
 
 # Figure 2.1: S, U and V join T
 PAPER = StreamingSchema(("S", "T", "U", "V"), ((0, 1), (2, 1), (3, 1)))

@@ -20,11 +20,10 @@ from seine.algebra.plan import Plan
 from seine.errors import ScriptError, SeineError
 from seine.frontends.script.parser import parse_script
 from seine.frontends.script.script import Declarations
-from seine.frontends.sql.context import Table
 from seine.frontends.sql.parse_select import parse_select
+from seine.frontends.sql.scope import Table
 from seine.frontends.sql.view import View
-from seine.frontends.text.lexer import Token, TokenKind, tokenize
-from seine.frontends.text.source_text import ScriptText
+from seine.frontends.text.lexer import ScriptText, Token, TokenKind, tokenize
 from tests.cases.case_file import Case
 from tests.docs.pages import PAGES, blocks
 from tests.generators import scopes, time_ranges

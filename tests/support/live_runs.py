@@ -24,9 +24,9 @@ from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.operators.state.store import Store
 from seine.rows.clock import Clock
 from seine.runtime.folder.deployment import Deployment
+from seine.runtime.folder.handover import StateHead
 from seine.runtime.folder.segments import Segments
 from seine.runtime.folder.settings import new_settings
-from seine.runtime.folder.state_head import StateHead
 from seine.runtime.local_host import LocalHost
 
 DEPTH = 12

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from seine.keyword_networks.streaming_schema import StreamingSchema
+from seine.keyword_networks.expanded_schema import StreamingSchema
 
 Label = tuple[int, int]  # stream, keyword set
 Tree = tuple[tuple[Label, ...], tuple[tuple[int, int, int], ...]]  # nodes; edges by position and condition

@@ -17,7 +17,7 @@ from seine.operators.group.partner_lookup_node import PartnerLookupNode
 from seine.operators.join.join_node import JoinNode
 from seine.operators.join.lookup_node import LookupNode
 from seine.operators.match.deliver_node import DeliverNode
-from seine.operators.match.fan_node import FanNode
+from seine.operators.match.fan_step import FanNode
 from seine.operators.match.prefilter_node import PrefilterNode
 from seine.operators.stream.source_node import SourceNode
 from tests.support.plan_interpreter import Data, Row, fold, partner_lookup, set_operation, value

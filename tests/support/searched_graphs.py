@@ -17,8 +17,7 @@ from seine.graph.node import Port
 from seine.graph.parameter_table import ParameterTable
 from seine.operators.search.keyword_search import SearchOperator
 from seine.operators.search.search_node import SearchNode
-from seine.operators.search.searches import SearchRow
-from seine.operators.search.table_scope import TableScope
+from seine.operators.search.searches import SearchRow, TableScope
 from seine.operators.search.term_codes import term_code
 from seine.operators.search.tuple_columns import TUPLE_TYPES
 from seine.operators.search.watch_node import WatchNode

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from seine.algebra.search_terms import Alternative, Term
+from seine.algebra.search_plan import Alternative, Term
 
 
 def word_term(word: str) -> Term:

@@ -19,9 +19,8 @@ from seine.runtime.option_secrets import OptionSecrets
 from seine.runtime.output.log_files import LogFiles
 from seine.runtime.output.result_index import ResultIndex
 from seine.sinks import delivery as delivery_module
-from seine.sinks.delivery import Delivery
+from seine.sinks.delivery import Delivery, UndeliveredFiles
 from seine.sinks.sink_threads import open_target
-from seine.sinks.undelivered_files import UndeliveredFiles
 from tests.support.command import python_path
 from tests.support.sink_rig import query_definitions, stored_sink
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from benchmarks.keyword_meshes.search_arrivals import NO_VALUE, SearchArrivals, condition_sides
 
-from seine.keyword_networks.streaming_schema import StreamingSchema
+from seine.keyword_networks.expanded_schema import StreamingSchema
 
 DataEdge = tuple[int, int, int]  # two tuples, the lesser number first, and the condition
 MOST_TREES_OF_A_SIZE = 3_000  # dense graphs have millions

@@ -17,7 +17,7 @@ from seine.run import Options, Run
 from seine.run_local import run_local
 from seine.runtime.local_host import LocalHost
 from seine.runtime.output.overwriting import refuse_overwriting
-from seine.runtime.output.run_statistics import RunStatistics
+from seine.runtime.output.query_figures import RunStatistics
 
 STREAM = (
     "CREATE STREAM s (a BIGINT, b STRING, ts BIGINT) TIMESTAMP BY ts WINDOW 10 FROM '{path}' {clauses};\n"

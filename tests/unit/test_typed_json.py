@@ -15,7 +15,7 @@ from seine.operators.limited.memory_account import MemoryAccount
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, NEVER
 from seine.runtime.flow.control_record import ControlRecord
-from seine.runtime.folder.state_head import PartKey, StateHead
+from seine.runtime.folder.handover import PartKey, StateHead
 from seine.runtime.output.task_report import QueryRanges, StageReport, TaskReport, WrittenResults
 from seine.typed_json import read_json, write_json
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from seine.algebra.document_plan import DocumentBlock, DocumentJoin, DocumentQuery, SelectedPath
 from seine.algebra.plan_text import column_name, print_document_join
-from seine.algebra.tree_pattern_text import print_path, print_pattern
+from seine.algebra.tree_pattern import print_path, print_pattern
 from seine.algebra.types import Kind
 
 

@@ -28,7 +28,7 @@ from seine.algebra.plan import (
 )
 from seine.algebra.rank_plan import Ordering, Partitioned, Rank
 from seine.algebra.search_plan import SchemaGraph, Search
-from seine.algebra.tree_pattern_text import print_pattern
+from seine.algebra.tree_pattern import print_pattern
 from seine.algebra.types import Kind
 
 # operator -> (symbol, precedence)

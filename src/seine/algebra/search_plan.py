@@ -10,6 +10,16 @@ together, that contains all terms and of which every leaf has a term that no oth
 
 is one tree of four tuples; its leaves are the director and the actor. A row of the result has three columns
 of JSON text: the tuples, the edges between them, and the terms that were found in each tuple.
+
+Terms of a keyword query: what a tuple must have in its text to contain one.
+
+| written | holds of a tuple if, in one of its STRING columns (`column:` names which), there is |
+| --- | --- |
+| `travolta` | the token travolta |
+| `"kill bill"` | these tokens, one right after the other |
+| `tarant*` | a token that begins so |
+| `hero|villain` | one of the alternatives |
+| `title:kill` | the token, in a column named title |
 """
 
 from __future__ import annotations
@@ -20,7 +30,6 @@ from functools import cached_property
 from seine.algebra.definitions import JoinEdge, RelationDef, StreamDef
 from seine.algebra.functions import TypeMismatch, common_type
 from seine.algebra.plan import Lookup, Plan, Scan
-from seine.algebra.search_terms import Term, count_words
 from seine.algebra.types import JSON, Field, Type
 
 DEFAULT_MAX_TUPLES = 4
@@ -145,3 +154,43 @@ class Search(Plan):
     def of_single_tuples(self) -> bool:
         """Whether every result is one tuple: a tree of two has two leaves, each with a term of its own."""
         return self.max_tuples == 1 or len(self.terms) == 1
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """One way in which a term holds: consecutive tokens, or a token's beginning, in any or in one column.
+
+    `words` are tokens in lower case; several are a phrase. `column` is a column's name, as declared.
+    """
+
+    words: tuple[str, ...]
+    prefix: bool = False
+    column: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.words or not all(self.words):
+            raise ValueError("an alternative needs a word")
+        if self.prefix and len(self.words) > 1:
+            raise ValueError("a prefix is one word")
+
+
+@dataclass(frozen=True)
+class Term:
+    """A term: its text as typed, in lower case, and its alternatives."""
+
+    text: str
+    alternatives: tuple[Alternative, ...]
+
+    def __post_init__(self) -> None:
+        if not self.alternatives:
+            raise ValueError(f"the term {self.text!r} has no alternative")
+
+    @property
+    def meaning(self) -> frozenset[Alternative]:
+        """What tells terms apart: two that are spelled differently may be the same term."""
+        return frozenset(self.alternatives)
+
+
+def count_words(terms: tuple[Term, ...]) -> int:
+    """How many words the terms have, those of phrases and of alternatives counted one by one."""
+    return sum(len(one.words) for term in terms for one in term.alternatives)

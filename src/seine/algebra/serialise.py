@@ -30,8 +30,7 @@ from seine.algebra.plan import (
 )
 from seine.algebra.rank_plan import Ordering, Rank
 from seine.algebra.schema_graphs import SchemaGraphs
-from seine.algebra.search_plan import Search, Top
-from seine.algebra.search_terms import Alternative, Term
+from seine.algebra.search_plan import Alternative, Search, Term, Top
 from seine.algebra.types import Field, Type
 
 JsonObject = dict[str, Any]

@@ -28,9 +28,8 @@ from seine.intake.relations import load_relation
 from seine.network.plan.importance import importance_of
 from seine.optimizer.block import Block, block_of
 from seine.scratch_folder import scratch_folder
-from seine.shedding.exact import ExactResults
-from seine.shedding.exact_combinations import ExactCombinations
-from seine.shedding.optimum import find_optimum
+from seine.shedding.divided_windows import ExactCombinations
+from seine.shedding.exact import ExactResults, find_optimum
 from seine.shedding.several_windows import BestWindows, best_windows
 
 

@@ -7,7 +7,7 @@
 from seine.catalog.catalog import Catalog
 from seine.catalog.catalog_change import CatalogChange
 from seine.catalog.catalog_view import CatalogView
-from seine.catalog.storage.stored_node import StoredNode
+from seine.catalog.storage.network_rows import StoredNode
 from seine.catalog.storage.stored_query import QueryPosition, StoredQuery
 from seine.catalog.storage.stored_sink import StoredSink
 

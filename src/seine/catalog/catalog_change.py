@@ -12,17 +12,23 @@ from sqlalchemy import delete, update
 from seine.algebra.definitions import JoinEdge, RelationDef, Source, StreamDef
 from seine.algebra.types import Field
 from seine.catalog.catalog_view import CatalogView
+from seine.catalog.index.clauses import Placement
 from seine.catalog.index.enter_index import enter_index
 from seine.catalog.index.leave_index import leave_index
-from seine.catalog.index.placement import Placement
 from seine.catalog.storage import catalog_tables as t
-from seine.catalog.storage.network_rows import save_predicates, save_uses, save_version
+from seine.catalog.storage.network_rows import StoredNode, save_predicates, save_uses, save_version
 from seine.catalog.storage.source_options import options_text
-from seine.catalog.storage.stored_node import StoredNode
 from seine.catalog.storage.stored_query import QueryPosition, StoredQuery
 from seine.catalog.storage.stored_sink import StoredSink
-from seine.catalog.storage.stored_text import name_key, shown, storable
-from seine.catalog.storage.table_rows import ids_by_name, insert_row, insert_rows, refusing
+from seine.catalog.storage.table_rows import (
+    ids_by_name,
+    insert_row,
+    insert_rows,
+    name_key,
+    refusing,
+    shown,
+    storable,
+)
 from seine.errors import SeineError
 from seine.typed_json import write_json
 

@@ -16,7 +16,7 @@ from seine.catalog.storage import catalog_tables as t
 from seine.catalog.storage.source_options import with_options
 from seine.catalog.storage.stored_query import QueryPosition, StoredQuery
 from seine.catalog.storage.stored_sink import StoredSink
-from seine.catalog.storage.stored_text import name_key
+from seine.catalog.storage.table_rows import name_key
 from seine.typed_json import read_json
 
 

@@ -79,7 +79,7 @@ def command(arguments: argparse.Namespace) -> int:
 
 def _check_sinks(declarations: Declarations) -> None:
     """Refuse sinks that could never deliver, as a run would."""
-    from seine.sinks.sink_checks import refuse_unfit  # with the clients of targets, which take time to load
+    from seine.sinks.run_sinks import refuse_unfit  # with the clients of targets, which take time to load
 
     for sink in declarations.sinks.values():
         refuse_unfit(sink, declarations.queries, declarations.paths)

@@ -30,10 +30,9 @@ from seine.demo.tree_page import SearchResults, tree_page
 from seine.document_templates.templates_of_plans import queries_by_template
 from seine.frontends.script.script import Script
 from seine.frontends.script.script_file import read_script
-from seine.network.show.explain import explain_html
-from seine.network.show.template_lines import template_users
+from seine.network.show.explain import explain_html, template_users
 from seine.run import Options, Run
-from seine.runtime.output.run_statistics import RunStatistics
+from seine.runtime.output.query_figures import RunStatistics
 from seine.runtime.output.sink import Sink
 
 _ABOUT = """\

@@ -3,6 +3,8 @@
 `seine explain SCRIPT [QUERY] --networks`: the ways in which the words of a SEARCH could be connected.
 
 `seine explain SCRIPT --witnesses FILE`: the witness relations of the documents of a file.
+
+The query of a script that a user names.
 """
 
 from __future__ import annotations
@@ -15,10 +17,10 @@ from itertools import groupby, islice
 
 from seine.algebra.definitions import Source, StreamDef
 from seine.algebra.document_plan import DocumentQuery, is_published
+from seine.algebra.plan import Query
 from seine.algebra.search_plan import Search
 from seine.algebra.types import Kind
 from seine.cli.hosting import add_purging, add_sample, add_sharing, check_writable, strategy
-from seine.cli.known_query import known_query
 from seine.cli.udf_option import add_udf
 from seine.documents.document import Document
 from seine.documents.match_pattern import TooManyBindings
@@ -32,8 +34,15 @@ from seine.intake.record_layout import RecordLayout
 from seine.intake.xml_records import DocumentColumns
 from seine.keyword_networks.networks_of_search import MOST_TERMS_FOR_NETWORKS, SearchNetworks
 from seine.network.network import build_network
-from seine.network.show.explain import explain_dot, explain_html, explain_json, explain_text
-from seine.network.show.template_lines import template_json, template_text, template_users
+from seine.network.show.explain import (
+    explain_dot,
+    explain_html,
+    explain_json,
+    explain_text,
+    template_json,
+    template_text,
+    template_users,
+)
 from seine.runtime.output.overwriting import refuse_overwriting
 from seine.runtime.source_samples import samples_json, samples_text, source_estimates
 from seine.safety.verdict_story import safety_lines
@@ -224,3 +233,12 @@ def _of_lines(declarations: Declarations, text: str, file: str) -> Iterator[tupl
             hint = "it is an XML document, or JSON Lines of a stream of the script"
             raise SeineError(f"{file}: line {number} has no document", hint=hint) from None
         yield str(document), str(next((record[name] for name in record if name in times), "-"))
+
+
+def known_query(name: str, declarations: Declarations) -> Query:
+    """The query of this name, in any case; refuses a name that no query has."""
+    query = declarations.queries.get(name.lower())
+    if query is None:
+        names = ", ".join(sorted(query.name for query in declarations.queries.values()))
+        raise SeineError(f"there is no query '{name}'", hint=f"queries: {names or 'none'}")
+    return query

@@ -1,4 +1,7 @@
-"""What the commands that start Spark have in common: its options, and carrying a run to its end."""
+"""What the commands that start Spark have in common: its options, and carrying a run to its end.
+
+State is for its owner alone: files have mode 0600, whichever process writes them.
+"""
 
 from __future__ import annotations
 
@@ -7,30 +10,29 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from seine.cli.logging_setup import add_logging
-from seine.cli.private_state import missing, private_state
 from seine.cli.stop_signals import StopSignals
 from seine.errors import RunError, SeineError
 from seine.frontends.script.script import Script
-from seine.frontends.text.time_units import MICROSECONDS
+from seine.frontends.text.durations import MICROSECONDS
 from seine.intake.alignment import Lead
 from seine.intake.retention_limit import RetentionLimit
-from seine.network.plan.purge_options import with_purging
-from seine.network.plan.strategy import CONFIGURATIONS, Strategy
+from seine.network.plan.strategy import CONFIGURATIONS, Strategy, with_purging
 from seine.operators.state.work_budget import WorkBudget
 from seine.run import Options, Run
 from seine.runtime.folder.sampling import MOST_SAMPLED
 from seine.scratch_folder import scratch_folder
-from seine.spark.master import chosen_master
+from seine.spark.session import chosen_master
 from seine.user_code.limits import MOST_ROWS, FunctionLimits
 
 if TYPE_CHECKING:
     from seine.spark.spark_host import Hosted
+
 
 _CLUSTER_BUCKETS = 8
 MOST_RESTARTS = 5  # in a row, without a micro-batch in between: more than a passing trouble
@@ -335,3 +337,34 @@ def check_writable(path: str | None) -> None:
         raise SeineError(
             f"cannot write '{path}': {error.strerror}", hint="name a file in a folder you may write to"
         ) from error
+
+
+_OWNER_ALONE = 0o077
+
+
+@contextmanager
+def private_state(master: str | None) -> Iterator[Callable[[Sequence[str | None]], None]]:
+    """What this process and those that it starts create meanwhile is for its owner alone.
+
+    The function that it gives opens files again that the user named, as the user's umask says. On a
+    cluster all is as that says: workers may be other users.
+    """
+    local = (chosen_master(master) or "").startswith("local")
+    umask = os.umask(_OWNER_ALONE)
+    if not local:
+        os.umask(umask)
+
+    def share(paths: Sequence[str | None]) -> None:
+        for path in paths:
+            if path is not None and os.path.isfile(path):
+                os.chmod(path, 0o666 & ~umask)
+
+    try:
+        yield share
+    finally:
+        os.umask(umask)
+
+
+def missing(paths: Sequence[str | None]) -> list[str]:
+    """The files that are still to be made."""
+    return [path for path in paths if path is not None and not os.path.exists(path)]

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from seine.algebra.arrays import AnyArray
 from seine.archive.offline_optimum import ArchiveOptimum, BestWindow, optimum_of
-from seine.cli.known_query import known_query
+from seine.cli.explain_command import known_query
 from seine.errors import printable
 from seine.frontends.script.script_file import read_script
 from seine.runtime.output.json_records import json_instants

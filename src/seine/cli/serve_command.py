@@ -26,11 +26,11 @@ from seine.cli.hosting import (
     host,
     lead,
     positive,
+    private_state,
     retention,
     strategy,
 )
 from seine.cli.memory_option import add_worker_memory, worker_memory
-from seine.cli.private_state import private_state
 from seine.cli.progress_line import ProgressLine
 from seine.cli.reach_options import add_reach, reach_of
 from seine.cli.service_client import FOLDER

@@ -4,18 +4,25 @@ Elements are numbered in document order, the root being 0; the descendants of el
 `end[n]` - 1. An attribute is a pair of its element's number and its name.
 
     <a><b k="1"><c/></b><d/></a>      a 0   b 1   c 2   d 3     end 4 3 3 4     the attribute (1, "k")
+
+The items of a feed, each as a document of its own: RSS 0.9 to 2.0, RSS 1.0 (RDF), and Atom.
+
+A document keeps the namespaces that were declared around it.
+
+Texts read from a document by paths: the columns of a stream whose records are documents.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from lxml import etree
 
-from seine.documents.parse_document import parse_document
+from seine.algebra.field_path import FieldPath
+from seine.documents.parse_document import LARGEST_DOCUMENT, DocumentFault, parse_document
 
 DocumentNode = int | tuple[int, str]
 _MOST_CHARACTERS_KEPT = 4_000_000  # of string values, and of nodes as XML, for bindings that need them again
@@ -170,3 +177,82 @@ def has_between(numbers: Sequence[int], low: int, high: int) -> bool:
     """Whether some of the ascending numbers lies in [low, high)."""
     place = bisect_left(numbers, low)
     return place < len(numbers) and numbers[place] < high
+
+
+MOST_ITEM_CHARACTERS = 8 * LARGEST_DOCUMENT  # of all items of a feed, each with the namespaces around it
+_TIMES = ("pubDate", "updated", "published", "date", "issued", "modified")  # the first that is there counts
+
+
+def feed_items(text: str) -> list[str]:
+    """The items or entries of a feed in the order of the file; raises a DocumentFault if it is no feed.
+
+    >>> feed_items("<rss><channel><title>T</title><item><title>x</title></item></channel></rss>")
+    ['<item><title>x</title></item>']
+    """
+    root = parse_document(text)
+    kind = local_name(root.tag)
+    if kind not in ("rss", "RDF", "feed"):
+        raise DocumentFault(f"no RSS or Atom feed: its root element is {kind[:80]}")
+    wanted = "entry" if kind == "feed" else "item"
+    items: list[str] = []
+    room = MOST_ITEM_CHARACTERS
+    for item in root.iter("{*}" + wanted):
+        if item is not root and local_name(item.getparent().tag) in ("channel", "RDF", "rss", "feed"):
+            items.append(etree.tostring(item, encoding="unicode", with_tail=False))
+            room -= len(items[-1])
+            if room < 0:
+                raise DocumentFault(
+                    f"the items of the feed, with the namespaces declared around each, have more than "
+                    f"{MOST_ITEM_CHARACTERS:,} characters"
+                )
+    return items
+
+
+def item_time(root: etree._Element) -> str | None:
+    """The time that an item has by itself: pubDate of RSS, updated or published of Atom, or another date."""
+    texts = {local_name(child.tag): child.text for child in reversed(root) if isinstance(child.tag, str)}
+    return next((texts[name] for name in _TIMES if texts.get(name)), None)
+
+
+def text_at(root: etree._Element, path: FieldPath, any_namespace: bool) -> str | None:
+    """The string value of the first node to which a path leads from a document; None if there is none.
+
+    >>> root = etree.fromstring('<item id="7"><ts>3</ts><ts>4</ts></item>')
+    >>> text_at(root, (("/", "item", False), ("/", "ts", False)), False)
+    '3'
+    """
+    expression, names = _xpath(path, any_namespace)
+    nodes = expression(root, **names)
+    return None if not nodes else _text(nodes[0])
+
+
+def child_text(root: etree._Element, name: str) -> str | None:
+    """The string value of the first child of the root with this local name, in any case if none is exact."""
+    children = [child for child in root if isinstance(child.tag, str)]
+    for fold in (str, str.lower):
+        for child in children:
+            if fold(local_name(child.tag)) == fold(name):
+                return _text(child)
+    return None
+
+
+def _text(node: etree._Element | str) -> str:
+    return str(node) if isinstance(node, str) else "".join(node.itertext())
+
+
+@lru_cache(maxsize=1 << 10)
+def _xpath(path: FieldPath, any_namespace: bool) -> tuple[etree.XPath, dict[str, str]]:
+    """The path as a compiled expression; names are its variables, so that no text is ever part of it."""
+    names: dict[str, str] = {}
+    steps = []
+    for axis, name, is_attribute in path:
+        namespace, brace, local = name.rpartition("}")
+        conditions = []
+        if local != "*":
+            names[f"n{len(names)}"] = local
+            conditions.append(f"[local-name() = $n{len(names) - 1}]")
+        if not any_namespace and name != "*":
+            names[f"n{len(names)}"] = namespace[1:] if brace else ""
+            conditions.append(f"[namespace-uri() = $n{len(names) - 1}]")
+        steps.append(axis + ("@*" if is_attribute else "*") + "".join(conditions))
+    return etree.XPath("".join(steps)), names

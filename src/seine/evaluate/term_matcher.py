@@ -36,7 +36,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seine.algebra.arrays import IntArray
-from seine.algebra.search_terms import Alternative
+from seine.algebra.search_plan import Alternative
 from seine.algebra.types import STRING, Type
 from seine.algebra.word_tokens import cut_words
 from seine.rows.text_buffers import text_bytes, text_offsets

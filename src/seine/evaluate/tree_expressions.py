@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 
 from seine.algebra.arrays import IntArray
 from seine.algebra.expressions import Call
-from seine.algebra.search_terms import Alternative
+from seine.algebra.search_plan import Alternative
 from seine.algebra.types import STRING
 from seine.evaluate.kernels.constants import with_constants
 from seine.evaluate.kernels.datum import Datum, Kernel, values

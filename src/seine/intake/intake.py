@@ -15,13 +15,12 @@ from seine.intake.admission import Admitted, Letter
 from seine.intake.alignment import NO_LEAD, Components, Lead, StreamReach, groups_of, horizons
 from seine.intake.feed import StreamFeed
 from seine.intake.guarded_source import Surroundings
-from seine.intake.holding_log import HoldingLog
 from seine.intake.idle_streams import StreamProgress, floors
 from seine.intake.intake_state import AdmissionState, IntakeState, StreamState
 from seine.intake.journal import Draft, Entry, Journal, ReplayDraft, run_name
 from seine.intake.reading_threads import ReadingThreads
-from seine.intake.source_branch import SourceBranch
-from seine.intake.stream_status import StreamStatus, waiting_for
+from seine.intake.spark_feed import SourceBranch
+from seine.intake.stream_status import HoldingLog, StreamStatus, waiting_for
 from seine.rows.clock import Clock
 from seine.rows.delta import NEVER
 

@@ -24,7 +24,7 @@ from msgspec.structs import replace
 from seine.disk_sync import make_folder, sync_to_disk
 from seine.errors import RunError
 from seine.intake.intake_state import IntakeState
-from seine.intake.source_branch import SourceBranch
+from seine.intake.spark_feed import SourceBranch
 from seine.rows.clock import Clock
 from seine.typed_json import read_json, write_json
 

@@ -20,8 +20,7 @@ from seine.intake.admission import Admitted
 from seine.intake.feed import StreamFeed
 from seine.intake.journal import Entry, Journal, ReplayDraft
 from seine.intake.paced_intake import PacedIntake
-from seine.intake.source_branch import PipelineShape, SourceBranch
-from seine.intake.spark_feed import SparkFeed
+from seine.intake.spark_feed import PipelineShape, SourceBranch, SparkFeed
 from seine.rows.clock import Clock
 
 _MOST_SECONDS_FOR_A_HANDOVER = 60.0  # that a change waits for the entry which makes the pipeline deeper

@@ -7,6 +7,11 @@ goes on with becomes part of the next entry, before Spark begins the next micro-
 
 With a clock column the clock is the least over the values of that column; a value that has been silent for as
 long as the stream was declared with is left out until it sends again. A clock never falls.
+
+The streams that Spark reads for a pipeline: each is a branch of the plan, beside the journal's.
+
+A pipeline has the same branches from its first micro-batch to its last. When others are wanted, it hands its
+state over to a pipeline that has them, and a branch that both have goes on where it was.
 """
 
 from __future__ import annotations
@@ -15,6 +20,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import pyarrow as pa
+from msgspec import Struct
 from msgspec.structs import replace
 
 from seine.algebra.definitions import StreamDef
@@ -33,7 +39,6 @@ from seine.intake.intake_state import (
     StreamState,
 )
 from seine.intake.parsed import Parsed
-from seine.intake.source_branch import SourceBranch
 from seine.intake.stream_status import SourceCondition, StreamStatus
 from seine.rows.arrow_ipc import read_ipc
 from seine.rows.clock_parts import largest
@@ -204,3 +209,17 @@ class UnreadSource:
 
     def close(self) -> None:
         """There is nothing to close."""
+
+
+class SourceBranch(Struct, frozen=True):
+    """A stream that Spark reads, and the entry with which it began: one of the same name may have gone."""
+
+    stream: str
+    born: int = 0
+
+
+class PipelineShape(Struct, frozen=True):
+    """What the plan of a pipeline depends on, beside its buckets: stages and branches."""
+
+    depth: int = 0
+    branches: tuple[SourceBranch, ...] = ()

@@ -23,8 +23,7 @@ from seine.algebra.definitions import Source
 from seine.algebra.field_path import FieldPath, read_field_path
 from seine.algebra.namespaces import read_prefixes
 from seine.algebra.types import Kind
-from seine.documents.document_fields import child_text, text_at
-from seine.documents.feed_documents import feed_items, item_time
+from seine.documents.document import child_text, feed_items, item_time, text_at
 from seine.documents.parse_document import parse_document
 from seine.intake.parsed import event_times, null_places
 from seine.intake.record_layout import RecordLayout

@@ -37,7 +37,7 @@ class CandidateNetwork:
 
         Conditions are written on the edges for which a text is given.
 
-        >>> from seine.keyword_networks.streaming_schema import StreamingSchema
+        >>> from seine.keyword_networks.expanded_schema import StreamingSchema
         >>> line = ExpandedSchema(StreamingSchema(("s", "t"), ((0, 1),)), keywords=2)
         >>> [network.text(line, ("red", "blue")) for network in candidate_networks(line, max_tuples=2)]
         ['s{red,blue}', 't{red,blue}', 's{red} - t{blue}', 't{red} - s{blue}']

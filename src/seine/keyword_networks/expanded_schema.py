@@ -1,16 +1,20 @@
 """The expanded schema of a keyword query: every stream cut by the exact set of keywords that a tuple holds.
 
 Cites: SKWS 2, SKWS 3.2, SKWS 3.3
+
+The streaming schema of a keyword search: streams, and the join conditions between them.
+
+Cites: SKWS 3.1
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from seine.algebra.arrays import BoolArray, IntArray
-from seine.keyword_networks.streaming_schema import StreamingSchema
 
 
 class ExpandedSchema:
@@ -88,3 +92,24 @@ def _half_edges(schema: StreamingSchema) -> tuple[IntArray, IntArray, IntArray]:
     table = np.array(halves, np.int64).reshape(-1, 3)
     first = np.searchsorted(table[:, 0], np.arange(len(schema.streams) + 1))
     return first, table[:, 1], table[:, 2]
+
+
+@dataclass(frozen=True)
+class StreamingSchema:
+    """A graph of streams: a condition is a pair of stream numbers, an edge of the graph.
+
+    Any graph will do: cycles, several conditions between two streams, a condition of a stream with itself.
+    Every condition is many-to-many: `CREATE JOIN movie.did = director.did` says nothing of keys.
+
+        streams ("s", "t", "u", "v")                  S   U
+        conditions ((0, 1), (2, 1), (3, 1))            \\ /
+                                                        T --- V
+    """
+
+    streams: tuple[str, ...]
+    conditions: tuple[tuple[int, int], ...]
+
+    def __post_init__(self) -> None:
+        outside = [one for one in self.conditions if not all(0 <= end < len(self.streams) for end in one)]
+        if outside:
+            raise ValueError(f"the condition {outside[0]} names a stream that is not there")

@@ -10,12 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from seine.algebra.definitions import JoinEdge, RelationDef, StreamDef
-from seine.algebra.search_plan import SchemaGraph, Search
-from seine.algebra.search_terms import Term
+from seine.algebra.search_plan import SchemaGraph, Search, Term
 from seine.algebra.types import STRING
 from seine.keyword_networks.candidate_networks import CandidateNetwork, candidate_networks
-from seine.keyword_networks.expanded_schema import ExpandedSchema
-from seine.keyword_networks.streaming_schema import StreamingSchema
+from seine.keyword_networks.expanded_schema import ExpandedSchema, StreamingSchema
 
 MOST_TERMS_FOR_NETWORKS = 6  # the expanded schema has 2^terms nodes for each table
 _MOST_TREES_GROWN = 200_000  # partial networks of one size: of a wide schema there are exponentially many

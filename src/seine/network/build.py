@@ -56,10 +56,8 @@ from seine.network.groups.vertical_expansion import Place, Regrouping, RegroupLi
 from seine.network.joins.block_placing import BlockItems, BlockPlacer, TagCondition
 from seine.network.joins.heard_joins import HeardJoins
 from seine.network.joins.join_keys import ItemRows
-from seine.network.joins.join_placing import JoinPlacer
+from seine.network.joins.join_placing import JoinPlacer, Prefilters, place_stream, streams_of
 from seine.network.joins.limited_placing import place_limited
-from seine.network.joins.prefilters import Prefilters
-from seine.network.joins.stream_placing import place_stream, streams_of
 from seine.network.plan.block_conditions import split_constants
 from seine.network.plan.importance import importance_of
 from seine.network.plan.output_form import RecordForm, asks_for_partners

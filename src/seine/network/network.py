@@ -27,11 +27,10 @@ from seine.network.groups.equal_groups import (
 from seine.network.groups.kin_groups import KinGroups
 from seine.network.groups.rerouting import UnstartedQuery, abandoned_groups, finest_first
 from seine.network.groups.vertical_expansion import Place
-from seine.network.joins.stream_placing import place_stream
+from seine.network.joins.join_placing import place_stream
 from seine.network.network_record import NetworkRecord, RestoredNetwork, change_of
 from seine.network.plan.birth import with_arrival
-from seine.network.plan.purge_options import strategy_of
-from seine.network.plan.strategy import CONFIGURATIONS, Strategy
+from seine.network.plan.strategy import CONFIGURATIONS, Strategy, strategy_of
 from seine.network.query_delivery import QueryDelivery
 from seine.network.searches.schema_change import SchemaChange
 from seine.network.searches.search_scopes import SearchScopes

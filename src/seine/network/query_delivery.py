@@ -18,7 +18,7 @@ from seine.optimizer.block import Blocks
 from seine.optimizer.estimates import Estimates
 from seine.optimizer.optimise import optimise
 from seine.optimizer.plain_block import plain_block
-from seine.safety.states.freeing import emits_all_ends
+from seine.safety.states.item_facts import emits_all_ends
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,15 @@ may meet by values of the left row, it waits no longer than that.
 
 Law: once all instants up to the closing time of a row are complete, no row of these values begins or ends, on
 the left or among the pairs. It is a column of both inputs: each query has its own, whoever shares the node.
+
+Upper bounds of columns that a condition implies: those of its canonical parts that are bounds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from seine.algebra.event_windows import window_of
 from seine.algebra.expressions import Column, Expression, Literal
@@ -31,9 +34,10 @@ from seine.algebra.plan import (
     walk,
 )
 from seine.algebra.types import BIGINT, DAY_TIME, INT, TIMESTAMP, Type
-from seine.algebra.upper_bounds import UpperBound
+from seine.algebra.upper_bounds import UpperBound, upper_bounds
 from seine.optimizer.block import Block, block_of
-from seine.optimizer.implied_bounds import implied_bounds
+from seine.optimizer.canonical.atoms import clause_expression
+from seine.optimizer.canonical.canonicalise import canonicalise
 from seine.optimizer.traverse import identity, rebuild
 
 CLOSES = "closes"  # the name of the column with the closing time
@@ -233,3 +237,27 @@ def _value(one: TimeSum, types: Sequence[Type]) -> Expression:
     total = resolve_call("add", [total, Literal(one.constant, DAY_TIME if is_time else BIGINT)])
     largest = added[0] if len(added) == 1 else resolve_call("greatest", [*added])
     return resolve_call("coalesce", [total, largest])
+
+
+@lru_cache(maxsize=1 << 14)
+def bounding_parts(condition: Expression) -> tuple[Expression, ...]:
+    """The parts, each of which holds wherever the condition does.
+
+    >>> from seine.algebra.expressions import Column
+    >>> from seine.algebra.functions import literal, resolve_call
+    >>> from seine.algebra.types import BIGINT
+    >>> a, b = Column(0, BIGINT), Column(1, BIGINT)
+    >>> later = resolve_call("gt", [b, resolve_call("add", [a, literal(20)])])
+    >>> [str(part) for part in bounding_parts(resolve_call("not", [later]))]
+    ['ge(linear[1,-1](#0, #1), -20)']
+    """
+    if len(condition.columns) < 2:
+        return ()
+    conjuncts = map(clause_expression, canonicalise(condition).clauses)
+    return tuple(conjunct for conjunct in conjuncts if any(upper_bounds(conjunct)))
+
+
+@lru_cache(maxsize=1 << 14)
+def implied_bounds(condition: Expression) -> tuple[UpperBound, ...]:
+    """The upper bounds of columns wherever a condition holds."""
+    return tuple(bound for part in bounding_parts(condition) for bound in upper_bounds(part))

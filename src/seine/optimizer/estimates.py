@@ -19,8 +19,7 @@ from seine.algebra.plan import Lookup, Plan, Scan, walk
 from seine.algebra.user_functions import calls_user_code
 from seine.evaluate.evaluate import evaluate, truth
 from seine.evaluate.kernels.spending import TooMuchWork, planning
-from seine.optimizer.column_statistics import ColumnStatistics, describe_column
-from seine.optimizer.guesses import guess
+from seine.optimizer.column_statistics import ColumnStatistics, describe_column, guess
 
 _FEWEST_OPEN = 0.01  # of the values of a scheme, that are taken not to be punctuated yet
 

@@ -17,7 +17,7 @@ from seine.graph.state_place import Holding
 from seine.intake.intake import Intake
 from seine.intake.journal import Entry
 from seine.intake.paced_intake import PacedIntake
-from seine.intake.source_branch import PipelineShape
+from seine.intake.spark_feed import PipelineShape
 from seine.operators.state.work_budget import NodeFault
 from seine.runtime.culprits import Culprits
 from seine.runtime.folder.at_work import clear_at_work

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from seine.runtime.flow.control_record import ControlRecord
-from seine.runtime.flow.task_row import CONTROL, REPORT, Row
+from seine.runtime.flow.task_output import CONTROL, REPORT, Row
 from seine.runtime.flow.tasks import read_slices, step_stage, task_slices
 from seine.runtime.folder.deployment import Deployment
+from seine.runtime.folder.handover import StateHead
 from seine.runtime.folder.segments import Parts, Segments
-from seine.runtime.folder.state_head import StateHead
 from seine.runtime.output.task_report import TaskReport
 
 

@@ -12,7 +12,7 @@ from msgspec import Struct, structs
 from seine.algebra.definitions import StreamDef
 from seine.errors import SeineError
 from seine.intake.allowed_hosts import Hosts
-from seine.intake.source_branch import SourceBranch
+from seine.intake.spark_feed import SourceBranch
 from seine.intake.stream_status import SourceCondition, StreamStatus
 from seine.runtime.option_secrets import OptionSecrets
 

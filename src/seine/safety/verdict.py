@@ -1,6 +1,8 @@
 """The verdict on a query: bounded, or which streams nothing can purge and the cure.
 
 Cites: SAFETY 2.2 (Def 3), SAFETY 2.4 (Def 5), SAFETY 4.1 (Thm 2), SAFETY 4.2 (Thm 4)
+
+Parses statements on top of existing declarations, and refuses unsafe queries.
 """
 
 from __future__ import annotations
@@ -13,15 +15,15 @@ from seine.algebra.document_plan import DocumentQuery
 from seine.algebra.plan import Plan, Query
 from seine.algebra.search_plan import Search
 from seine.errors import ScriptError, SeineError
-from seine.frontends.script.script import Script
+from seine.frontends.script.parser import parse_script
+from seine.frontends.script.script import Declarations, Script
 from seine.optimizer.known_empty import is_known_empty
 from seine.safety.cures.cures import Cure, cures, reusing_cures, would_last
 from seine.safety.cures.search_cures import search_cures
 from seine.safety.cures.time_cures import time_cures
 from seine.safety.held_punctuations import BOUNDED, HeldScheme, growth_words, held_schemes
-from seine.safety.states.check_plan import judge, notes
-from seine.safety.states.document_states import document_cure
-from seine.safety.states.stateful_streams import kept_scans
+from seine.safety.states.check_plan import judge, kept_scans, notes
+from seine.safety.states.operator_states import document_cure
 
 NEVER_REPORTS = "it can never report anything: its conditions contradict one another"
 
@@ -138,3 +140,21 @@ def refuse_unsafe(script: Script) -> None:
         judged = verdict(query)
         if not judged.accepted:
             raise ScriptError(judged.reason, hint=judged.hint, where=position)
+
+
+def read_statements(
+    text: str,
+    file: str,
+    folder: str,
+    known: Declarations,
+    *,
+    replace: bool = False,
+    pushed: str | None = None,
+    within: tuple[str, ...] | None = None,
+) -> Script:
+    """Add statements to what is known already; refuses what is wrong or unsafe in them."""
+    script = parse_script(
+        text, file=file, folder=folder, known=known, replace=replace, pushed=pushed, within=within
+    )
+    refuse_unsafe(script)
+    return script

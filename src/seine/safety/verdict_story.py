@@ -22,10 +22,9 @@ from seine.safety.graph.transformed import transformed
 from seine.safety.held_punctuations import held_schemes
 from seine.safety.plans.safe_plans import THROUGHPUT, JoinOf, Tree, is_safe
 from seine.safety.plans.schemes import schemes_used
-from seine.safety.states.document_states import document_states
+from seine.safety.states.check_plan import kept_scans
 from seine.safety.states.item_facts import Sources
-from seine.safety.states.operator_states import column_names, result_state, states_of
-from seine.safety.states.stateful_streams import kept_scans
+from seine.safety.states.operator_states import column_names, document_states, result_state, states_of
 
 MOST_STREAMS = 40  # of a query that is explained line by line
 MOST_PLANNED = 12  # streams of a query whose join plan is shown

@@ -1,11 +1,19 @@
-"""What a service answers, as types: JSON objects whose fields the HTTP interface describes from here."""
+"""What a service answers, as types: JSON objects whose fields the HTTP interface describes from here.
+
+What a sink is doing, as a service answers it.
+"""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
+
+from seine.sinks.record_piece import Waiting
+from seine.sinks.sink_progress import MissedResults
+from seine.sinks.sink_threads import SinkStatus
 
 MOST_QUERIES = 20  # of a script, that are searched for what they have in common with others
 
@@ -355,3 +363,32 @@ class OutcomeAnswer(TypedDict):
             f"null if nobody has looked: they are more than {MOST_QUERIES}, or the request said not to"
         ),
     ]
+
+
+def sink_answer(status: SinkStatus) -> SinkAnswer:
+    """The answer of `status`."""
+    sink, trouble = status.sink.definition, status.trouble
+    return {
+        "sink": sink.name,
+        "queries": list(sink.queries),
+        "target": sink.target,
+        "format": sink.format,
+        "state": "running" if trouble is None else "retrying",
+        "reason": None if trouble is None else trouble[0],
+        "since": None if trouble is None else trouble[1],
+        "records": status.records,
+        "position": status.position,
+        "lag": status.lag,
+        "undelivered": status.undelivered,
+        "missed": None if status.missed is None else _missed_answer(status.missed),
+        "waiting": None if status.waiting is None else _waiting_answer(status.waiting),
+    }
+
+
+def _missed_answer(missed: MissedResults) -> MissedAnswer:
+    return {"bytes": missed.bytes, "start": missed.start, "end": missed.end, "since": missed.since}
+
+
+def _waiting_answer(waiting: Waiting) -> WaitingAnswer:
+    since = datetime.fromtimestamp(waiting.since, UTC).isoformat(timespec="seconds")
+    return {"batches": waiting.batches, "records": waiting.records, "since": since}

@@ -23,8 +23,7 @@ from seine.catalog.index import Placement
 from seine.graph.claims import claimed_nodes
 from seine.graph.node import Node
 from seine.graph.snapshot import NetworkChange
-from seine.service.audit_note import PENDING
-from seine.service.edit import Edit
+from seine.service.edit import PENDING, Edit
 from seine.service.published_view import ServiceView
 
 

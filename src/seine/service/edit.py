@@ -1,10 +1,14 @@
-"""A change of what is registered, worked out before anything is touched."""
+"""A change of what is registered, worked out before anything is touched.
+
+What the audit log will have of a change: written with the change, by one transaction, then to the log.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import TypeAlias
 
 from seine.algebra.definitions import RelationDef, StreamDef
 from seine.algebra.document_plan import publication
@@ -15,7 +19,6 @@ from seine.errors import Position, TakenError
 from seine.frontends.script.script import Declarations, Script
 from seine.runtime.folder.failures import Failure
 from seine.runtime.history_replay import HistoryStart
-from seine.service.audit_note import AuditNote
 from seine.service.published_view import RegisteredQuery, ServiceView
 
 
@@ -175,3 +178,21 @@ def _refuse_if_delivered(view: ServiceView, key: str) -> None:
     reader = next((one for one in view.declared.sinks.values() if query in one.queries), None)
     if reader is not None:
         raise TakenError(f"sink {reader.name} reads query {query}", hint=f"DROP SINK {reader.name} first")
+
+
+PENDING = "audit"  # the setting of the catalog that has the lines of the last change
+
+
+@dataclass(frozen=True)
+class AuditNote:
+    """`line` makes the line of a change of what it did, and `append` brings it to the log.
+
+    `owed` are lines of earlier changes that the log has no room for yet.
+    """
+
+    line: Callable[..., str]
+    append: Callable[[str], None]
+    owed: Callable[[], list[str]]
+
+
+Notes: TypeAlias = Sequence[AuditNote]  # what the audit log will have of a change

@@ -1,27 +1,38 @@
-"""What an edit does to the network and needs of relations."""
+"""What an edit does to the network and needs of relations.
+
+How many stages a pipeline has, and how many the network needs.
+
+What was read of relations for a change, before the change has its turn.
+
+Reading may take as long as a database likes. So it is done while nobody waits, and when the change has its
+turn it is looked whether what was read is what it needs: another change may have come before it.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import pyarrow as pa
 
+from seine.algebra.definitions import RelationDef
 from seine.algebra.plan import Query
 from seine.errors import SeineError
 from seine.intake.admission import Letter
 from seine.intake.journal import Entry
+from seine.intake.relations import check_relation, load_relation
 from seine.intake.retained_entries import RetainedEntries
+from seine.intake.spark_feed import PipelineShape
 from seine.network.network import Network
 from seine.network.searches.schema_change import SchemaChange
+from seine.runtime.folder.deployment import Deployment
 from seine.service.edit import Edit
 from seine.service.indexing import placements
 from seine.service.outcome import Computed
-from seine.service.pipeline_depth import refuse_deep
 from seine.service.published_view import ServiceView
 from seine.service.query_history import history_of, refuse_history
-from seine.service.relation_reads import NeededRelations, RelationReads
 from seine.service.restore import RelationsInUse, relations_of
 
 
@@ -127,3 +138,91 @@ def schema_change(edit: Edit, epoch: int, last: Entry | None) -> SchemaChange:
         return change
     progress = {stream: last.clock.progress([stream]) for stream in last.clock.watermarks}
     return replace(change, latest=max(last.clock.now.values(), default=0), progress=progress)
+
+
+MOST_DEPTH = 24  # a stage costs time in every micro-batch, however small
+
+
+class TooDeepError(Exception):
+    """The pipeline must get more stages before this can be."""
+
+    def __init__(self, depth: int) -> None:
+        super().__init__(depth)
+        self.depth = depth
+
+
+def planned_shape(deployment: Deployment) -> PipelineShape:
+    """The shape that the pipeline has, or will have when it gets to the last entry."""
+    entries = [entry for entry in deployment.journal.entries() if entry.handover]
+    settings = deployment.settings  # read last: entries that are gone left their mark here
+    shapes = [
+        PipelineShape(entry.handover, entry.branches) for entry in entries if entry.number > settings.start
+    ]
+    return shapes[-1] if shapes else PipelineShape(settings.depth, settings.branches)
+
+
+def planned_depth(deployment: Deployment) -> int:
+    """The stages that the pipeline has, or will have when it gets to the last entry."""
+    return planned_shape(deployment).depth
+
+
+def refuse_deep(network: Network, queries: Iterable[Query]) -> None:
+    """Refuse queries with which the network needs more stages than a pipeline may have."""
+    if network.depth > MOST_DEPTH:
+        query = max(queries, key=lambda query: max(node.stage for node in network.beneath(query.name)))
+        raise SeineError(
+            f"query {query.name} needs {network.depth} stages above one another; the most is {MOST_DEPTH}",
+            hint="split it",
+        )
+
+
+class LoadedRelation(NamedTuple):
+    """The tuples of a relation as they were read, and its dead letters."""
+
+    definition: RelationDef
+    tuples: pa.RecordBatch
+    dead: list[Letter]
+
+
+@dataclass(frozen=True)
+class NeededRelations:
+    """The relations that a change declares, and those that come into use with it."""
+
+    declared: tuple[RelationDef, ...]
+    used: tuple[RelationDef, ...]
+
+
+@dataclass
+class RelationReads:
+    """Relations that were read, or only looked at, by name."""
+
+    _loaded: dict[str, LoadedRelation] = field(default_factory=dict)
+    _checked: dict[str, RelationDef] = field(default_factory=dict)
+
+    def suffice(self, needed: NeededRelations) -> bool:
+        """Has everything been read that a change needs, as it is declared now?"""
+        return all(map(self._has, needed.used)) and all(map(self._knows, needed.declared))
+
+    def read(self, needed: NeededRelations) -> None:
+        """Read what is missing; an error if it cannot be read."""
+        for relation in _missing(needed.used, self._has):
+            self._loaded[relation.name] = LoadedRelation(relation, *load_relation(relation))
+        for relation in _missing(needed.declared, self._knows):
+            check_relation(relation)
+            self._checked[relation.name] = relation
+
+    def loaded(self, relation: RelationDef) -> LoadedRelation:
+        """What was read of a relation."""
+        assert self._has(relation)
+        return self._loaded[relation.name]
+
+    def _has(self, relation: RelationDef) -> bool:
+        loaded = self._loaded.get(relation.name)
+        return loaded is not None and loaded.definition == relation
+
+    def _knows(self, relation: RelationDef) -> bool:
+        return self._has(relation) or self._checked.get(relation.name) == relation
+
+
+def _missing(relations: Iterable[RelationDef], known: Callable[[RelationDef], bool]) -> list[RelationDef]:
+    return [relation for relation in relations if not known(relation)]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 
 from seine.intake.journal import Entry
-from seine.runtime.output.batch_work import BatchWork
+from seine.runtime.output.task_report import BatchWork
 from seine.runtime.output.totals import Totals
 
 _MOST_BATCHES = 200

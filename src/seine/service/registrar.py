@@ -42,34 +42,37 @@ from seine.runtime.folder.sample_files import SampleFiles
 from seine.runtime.folder.sampling import StreamSamples
 from seine.runtime.option_secrets import OptionSecrets
 from seine.runtime.output.sink import Sink
-from seine.safety.read_statements import read_statements
+from seine.safety.verdict import read_statements
 from seine.service.access.allow_list import confine
-from seine.service.access.permissions import changed_declarations, refuse_forbidden
-from seine.service.access.principal import LOCAL, Principal
+from seine.service.access.principal import LOCAL, Principal, changed_declarations, refuse_forbidden
 from seine.service.access.quotas import Quota
 from seine.service.answers import MOST_QUERIES
-from seine.service.audit_note import Notes
 from seine.service.commit_edit import enter, enter_moves
 from seine.service.edit import (
     Edit,
+    Notes,
     edit_of_drop,
     edit_of_failures,
     edit_of_pause,
     edit_of_resume,
     edit_of_script,
 )
-from seine.service.edited_network import EditedNetwork, schema_change
+from seine.service.edited_network import (
+    EditedNetwork,
+    RelationReads,
+    TooDeepError,
+    planned_depth,
+    schema_change,
+)
 from seine.service.folder import ServiceFolder
 from seine.service.indexing import placements
 from seine.service.opened_feeds import OpenedFeeds
 from seine.service.outcome import Computed, Outcome
-from seine.service.pipeline_depth import TooDeepError, planned_depth
 from seine.service.published_state import Publisher
 from seine.service.published_view import RegisteredQuery, ServiceView, frozen
 from seine.service.query_history import refuse_history, starts_of, with_history
 from seine.service.related import Related, related
 from seine.service.relation_following import RelationFollowing
-from seine.service.relation_reads import RelationReads
 from seine.service.restore import RelationsInUse
 from seine.service.settled_births import SettledBirths
 from seine.service.source_gate import SourceGate

@@ -49,15 +49,16 @@ from seine.service.answers import (
     SnapshotAnswer,
     StatusAnswer,
     StreamAnswer,
+    sink_answer,
 )
-from seine.service.audit_note import PENDING
 from seine.service.backup.folder_snapshot import take_snapshot
 from seine.service.batch_traces import BatchTraces
 from seine.service.costs import CostMeter, CostPart, NodeCost, costs_answer, kind_costs
 from seine.service.dead_letters import latest_dead_letters, read_dead_letters
+from seine.service.edit import PENDING
+from seine.service.edited_network import planned_depth, planned_shape
 from seine.service.figures import FigureTaker
 from seine.service.folder import ServiceFolder
-from seine.service.pipeline_depth import planned_depth, planned_shape
 from seine.service.published_state import PublishedState, Publisher
 from seine.service.published_view import MOST_USERS, MissingError, ServiceView
 from seine.service.push_door import PushDoor
@@ -66,7 +67,6 @@ from seine.service.recent_batches import RecentBatches
 from seine.service.recent_rows import RecentRows
 from seine.service.registrar import Registrar
 from seine.service.restore import restore
-from seine.service.sink_answer import sink_answer
 from seine.service.source_gate import SourceGate
 from seine.service.stream_answer import stream_answer
 from seine.service.waiting_queries import waits_for

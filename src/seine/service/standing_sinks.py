@@ -11,7 +11,7 @@ from seine.frontends.script.script import Declarations
 from seine.runtime.option_secrets import OptionSecrets
 from seine.service.folder import ServiceFolder
 from seine.service.published_view import ServiceView, frozen
-from seine.sinks.sink_checks import refuse_too_many, refuse_unfit
+from seine.sinks.run_sinks import refuse_too_many, refuse_unfit
 
 
 def standing_sinks(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from seine.runtime.output.log_files import ResultFile
 from seine.runtime.output.range_chain import ByteRange
-from seine.runtime.output.result_file import ResultFile
 from seine.runtime.output.result_index import ResultIndex
 
 _MOST_PIECE = 1 << 20  # bytes of one answer, but for a record that is longer

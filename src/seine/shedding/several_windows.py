@@ -23,9 +23,8 @@ from itertools import count
 import numpy as np
 
 from seine.algebra.arrays import BoolArray, FloatArray, IntArray
-from seine.shedding.divided_windows import DividedWindows, Relaxed, Restrictions, Until
-from seine.shedding.exact_combinations import ExactCombinations
-from seine.shedding.optimum import whole_weights
+from seine.shedding.divided_windows import DividedWindows, ExactCombinations, Relaxed, Restrictions, Until
+from seine.shedding.exact import whole_weights
 
 _MOST_WORK = 2_000_000  # parts of combinations times slots, in all rounds of all branches
 _ROUNDS_AT_FIRST, _ROUNDS_OF_A_BRANCH = 120, 12

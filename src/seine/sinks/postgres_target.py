@@ -30,7 +30,7 @@ from seine.network.plan.output_form import form_of
 from seine.postgres_timeouts import SilenceGuard, connection_arguments
 from seine.runtime.option_secrets import OptionSecrets
 from seine.sinks import postgres_tables as tables
-from seine.sinks.net_changes import Row, net_changes
+from seine.sinks.postgres_tables import Row, net_changes
 from seine.sinks.record_piece import RecordPiece
 from seine.sinks.sink_progress import SinkProgress
 from seine.sinks.sink_target import SinkTarget

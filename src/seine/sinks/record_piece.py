@@ -14,10 +14,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from seine.runtime.output.log_files import TooOldError
+from seine.runtime.output.log_files import ResultFile, TooOldError
+from seine.runtime.output.node_files import OwnRange
 from seine.runtime.output.range_chain import ByteRange
-from seine.runtime.output.range_scan import OwnRange
-from seine.runtime.output.result_file import ResultFile
 from seine.runtime.output.result_index import ResultIndex
 
 _MOST_IN_VAIN = 2  # bytes that are read for each that is wanted

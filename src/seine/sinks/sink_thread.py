@@ -11,11 +11,10 @@ from datetime import UTC, datetime
 from seine.catalog import StoredSink
 from seine.errors import SeineError, printable
 from seine.runtime.output.result_index import ResultIndex
-from seine.sinks.delivery import Delivery
+from seine.sinks.delivery import Delivery, UndeliveredFiles
 from seine.sinks.record_piece import Waiting, waiting
 from seine.sinks.sink_progress import SinkProgress
 from seine.sinks.sink_target import SinkTarget
-from seine.sinks.undelivered_files import UndeliveredFiles
 
 _logger = logging.getLogger(__name__)
 

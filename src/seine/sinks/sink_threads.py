@@ -56,12 +56,12 @@ from seine.network.plan.output_form import form_of
 from seine.postgres_timeouts import SilenceGuard
 from seine.runtime.option_secrets import OptionSecrets
 from seine.runtime.output.result_index import ResultIndex
+from seine.sinks.delivery import UndeliveredFiles
 from seine.sinks.kafka_target import KafkaTarget
 from seine.sinks.record_piece import RecordPiece, Waiting
 from seine.sinks.sink_progress import MissedResults, SinkProgress
 from seine.sinks.sink_target import SinkTarget
 from seine.sinks.sink_thread import SinkThread
-from seine.sinks.undelivered_files import UndeliveredFiles
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql.streaming import StatefulProcessorHandle
 from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
-from seine.runtime.folder.handover import read_head, read_segment, write_state
-from seine.runtime.folder.state_head import StateHead
+from seine.runtime.folder.handover import StateHead, read_head, read_segment, write_state
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -46,11 +46,10 @@ from seine.runtime.folder.mounted_path import refuse_remote
 from seine.runtime.folder.sampling import MOST_SAMPLED
 from seine.runtime.output.outlets import Folder
 from seine.runtime.source_samples import source_estimates
-from seine.safety.read_statements import read_statements
+from seine.safety.verdict import read_statements
 from seine.scratch_folder import scratch_folder
-from seine.spark.running import Running
+from seine.spark.running import Running, follow_results
 from seine.spark.session import require_settings
-from seine.spark.typed_results import follow_results
 from seine.user_code.declared_code import place_of_function
 from seine.user_code.limits import given_limits
 

@@ -12,7 +12,7 @@ from urllib.parse import quote
 import msgspec
 
 from seine.disk_sync import folder_of, make_folder, write_whole
-from seine.intake.source_branch import SourceBranch
+from seine.intake.spark_feed import SourceBranch
 from seine.topics.offset_ranges import Offsets
 from seine.typed_json import json_decoder
 

@@ -1,9 +1,15 @@
-"""A look at the sources that Spark reads: whether one can be opened, and how far each has been read."""
+"""A look at the sources that Spark reads: whether one can be opened, and how far each has been read.
+
+The client of Kafka that Spark's connector brings, for questions about topics and brokers.
+"""
 
 from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -12,13 +18,13 @@ from pyspark.sql.streaming import StreamingQuery
 
 from seine.algebra.definitions import StreamDef
 from seine.errors import RunError, SeineError
-from seine.intake.allowed_hosts import ForeignBroker
+from seine.intake.allowed_hosts import ForeignBroker, refuse_foreign
 from seine.runtime.spark_reading import SparkPosition, SparkReading
-from seine.spark.connector_admin import connector_admin
 from seine.spark.pipeline_death import reason_of
 from seine.spark.source_frames import open_frame, topics_of
+from seine.topics.client_settings import PREFIX
 from seine.topics.topic_client import EARLIEST, TopicClient
-from seine.topics.topic_reading import TopicReading
+from seine.topics.topic_records import TopicReading
 
 _SECONDS_FOR_A_BROKER = 15
 _SECONDS_BETWEEN_LOOKS = 1.0
@@ -129,3 +135,22 @@ def _behind(end: str | None, latest: str | None) -> int | None:
         )
     except (ValueError, AttributeError, TypeError):
         return None
+
+
+@contextmanager
+def connector_admin(spark: SparkSession, stream: StreamDef, reading: SparkReading) -> Iterator[Any]:
+    """A client for a stream; refuses brokers that are named there and not allowed."""
+    assert stream.reader is not None
+    jvm: Any = spark._jvm
+    properties = jvm.java.util.Properties()
+    for key, value in reading.secrets.resolved(stream.name, stream.reader).items():
+        if key.lower().startswith(PREFIX):
+            properties.put(key[len(PREFIX) :], value)
+    admin = jvm.org.apache.kafka.clients.admin.AdminClient.create(properties)
+    try:
+        if reading.hosts is not None:
+            nodes = jvm.java.util.ArrayList(admin.describeCluster().nodes().get())
+            refuse_foreign(reading.hosts, [(node.host(), node.port()) for node in nodes], "--source-host")
+        yield admin
+    finally:
+        admin.close(jvm.java.time.Duration.ofSeconds(1))

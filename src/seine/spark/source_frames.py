@@ -55,20 +55,20 @@ from seine.intake.arrived_records import (
 from seine.intake.marked_rows import MARKERS
 from seine.intake.parquet import check_schema
 from seine.intake.record_layout import RecordLayout
-from seine.intake.source_branch import SourceBranch
+from seine.intake.spark_feed import SourceBranch
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.spark_reading import SparkReading
 from seine.spark.journal_source import SCHEMA
-from seine.topics.streamed_topics import OFFSETS_AT_ONCE, streamed_topics
-from seine.topics.topic_reading import TopicReading
+from seine.topics.client_settings import OFFSETS_AT_ONCE, streamed_topics
+from seine.topics.topic_records import TopicReading
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from seine.intake.source_branch import SourceBranch
+    from seine.intake.spark_feed import SourceBranch
     from seine.topics.offset_ranges import Offsets
     from seine.topics.topic_client import TopicClient
-    from seine.topics.topic_reading import TopicReading
+    from seine.topics.topic_records import TopicReading
 
 
 _LINES = ("text", "json", "csv")
@@ -305,7 +305,7 @@ class TopicSource(DataSource):
         return SCHEMA
 
     def streamReader(self, schema: object) -> TopicReader:
-        from seine.topics.topic_reading import TopicReading
+        from seine.topics.topic_records import TopicReading
 
         reading = TopicReading.unpacked(self.options[_READING])
         return TopicReader(self.options["folder"], int(self.options["start"]), reading)
@@ -324,8 +324,7 @@ class TopicReader(DataSourceStreamReader):
 
     def _offsets_at(self, time_of_record: int) -> Offsets:
         from seine.runtime.folder.deployment import Deployment
-        from seine.topics.known_topics import KnownTopics, kept_ids
-        from seine.topics.topic_client import TopicClient
+        from seine.topics.topic_client import KnownTopics, TopicClient, kept_ids
 
         reading = self._reading
         if self._client is None:
@@ -364,7 +363,7 @@ class TopicReader(DataSourceStreamReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         from seine.runtime.flow.read_source import read_source
-        from seine.runtime.flow.task_row import to_batch
+        from seine.runtime.flow.task_output import to_batch
         from seine.topics.topic_records import read_ranges
 
         entry, place = task_of_batch(self._start)
@@ -407,8 +406,8 @@ class ReadSource:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from seine.runtime.flow.read_source import read_source
-        from seine.runtime.flow.task_row import to_batch
-        from seine.spark.worker_task import begin_task
+        from seine.runtime.flow.task_output import to_batch
+        from seine.spark.journal_source import begin_task
 
         begin_task(self.folder)
         entry, place = task_of_batch(self.start)

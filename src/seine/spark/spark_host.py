@@ -21,15 +21,21 @@ from pyspark.sql.streaming import StreamingQuery
 from seine.algebra.aggregates import UserAggregate
 from seine.disk_sync import sync_tree
 from seine.errors import RunError, SeineError
-from seine.intake.source_branch import SourceBranch
+from seine.intake.spark_feed import SourceBranch
 from seine.runtime.driver import Driver, TriedOut
-from seine.runtime.flow.task_row import REPORT
+from seine.runtime.flow.task_output import REPORT
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.output.task_report import TaskReport
 from seine.runtime.spark_reading import SparkReading
-from seine.spark.carried_offsets import carries, carry_offsets, is_begun
-from seine.spark.journal_source import SCHEMA, JournalSource
-from seine.spark.offset_log import note_committed, planned_branches, put_off_planned
+from seine.spark.journal_source import SCHEMA, JournalSource, synced_after
+from seine.spark.offset_log import (
+    carries,
+    carry_offsets,
+    is_begun,
+    note_committed,
+    planned_branches,
+    put_off_planned,
+)
 from seine.spark.pipeline_death import DeathCause, PipelineDeath, death_of, jvm_is_gone
 from seine.spark.query_end import QueryEnd
 from seine.spark.restart_backoff import RestartBackoff
@@ -39,7 +45,6 @@ from seine.spark.stage import Stage
 from seine.spark.topic_identity import check_topics, unreadable_branches
 from seine.spark.unfinished import discard_torn, discard_unfinished
 from seine.spark.waiting_branches import WaitingBranches
-from seine.spark.worker_task import synced_after
 from seine.topics.trouble import BrokerSilent
 
 _logger = logging.getLogger(__name__)

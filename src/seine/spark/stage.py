@@ -46,9 +46,9 @@ class Stage(StatefulProcessor):
 
     def handleInputRows(self, key: Any, rows: Iterator[SparkRow], timerValues: Any) -> Iterator[SparkRow]:
         from seine.runtime.flow.control_record import ControlRecord
-        from seine.runtime.flow.task_row import CONTROL
+        from seine.runtime.flow.task_output import CONTROL
         from seine.runtime.flow.tasks import step_stage
-        from seine.spark.worker_task import begin_task
+        from seine.spark.journal_source import begin_task
 
         begin_task(self.folder)
         controls, blobs = [], []

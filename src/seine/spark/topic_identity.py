@@ -1,6 +1,6 @@
 """Asks for the ids of all topics when a pipeline starts, and keeps those that are new.
 
-What they are for: `seine.topics.known_topics`.
+What they are for: `seine.topics.topic_client`.
 """
 
 from __future__ import annotations
@@ -14,15 +14,23 @@ from pyspark.sql import SparkSession
 from seine.algebra.definitions import StreamDef
 from seine.disk_sync import write_whole
 from seine.errors import RunError
-from seine.intake.source_branch import SourceBranch
+from seine.intake.spark_feed import SourceBranch
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.spark_reading import SparkReading
-from seine.spark.connector_admin import connector_admin
 from seine.spark.offset_log import NO_OFFSET, read_offsets
+from seine.spark.source_check import connector_admin
 from seine.spark.source_frames import topics_of
-from seine.topics.known_topics import Ids, KnownTopics, branch_key, kept_ids
 from seine.topics.offset_ranges import Offsets, refuse_lost
-from seine.topics.topic_client import EARLIEST, LATEST, TopicClient, topic_ids
+from seine.topics.topic_client import (
+    EARLIEST,
+    LATEST,
+    Ids,
+    KnownTopics,
+    TopicClient,
+    branch_key,
+    kept_ids,
+    topic_ids,
+)
 from seine.topics.trouble import UnknownTopic
 from seine.typed_json import json_decoder
 

@@ -17,7 +17,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from seine.errors import RunError, SeineError
-from seine.intake.source_branch import SourceBranch
+from seine.intake.spark_feed import SourceBranch
 
 _logger = logging.getLogger(__name__)
 

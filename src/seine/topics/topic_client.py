@@ -1,17 +1,43 @@
-"""Asks brokers about topics: which partitions they have, how far these go, and which topics they are."""
+"""Asks brokers about topics: which partitions they have, how far these go, and which topics they are.
+
+Topics are known by the id that their broker gave them: one that was deleted and made again is another.
+
+Offsets alone do not tell: the new topic may have grown beyond what was read of the old one, and reading would
+go on in the middle of it. So the ids are kept in the folder of the pipeline, and compared when it starts and
+before each micro-batch is cut.
+
+    first start   bids: Xk3...    kept
+    later         bids: Xk3...    the same: go on
+                  bids: 9aP...    another topic: refuse
+
+Imports nothing heavy: Spark starts a process for each source.
+
+The newest records of topics, of the last minutes, as tasks would be given them.
+
+bids/0   ..................[====]      what came since then, and of that so many of the newest as may be
+bids/1   ........[==============]
+"""
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
+
+import pyarrow as pa
+from msgspec import Struct
 
 from seine.errors import RunError
 from seine.intake.allowed_hosts import Hosts, refuse_foreign
-from seine.topics.known_topics import KnownTopics
-from seine.topics.offset_ranges import Offsets
+from seine.intake.arrived_records import VALUE
+from seine.intake.spark_feed import SourceBranch
+from seine.topics.offset_ranges import OffsetRange, Offsets, ranges_between
 from seine.topics.topic_consumer import TopicConsumer, library, may_pass, words_of
-from seine.topics.trouble import BrokerSilent, UnknownTopic
+from seine.topics.topic_records import TopicReading, read_range
+from seine.topics.trouble import BrokerSilent, RemadeTopic, UnknownTopic
+from seine.typed_json import json_decoder
 
 EARLIEST, LATEST = -2, -1  # as if they were times, in milliseconds
 _SECONDS_BETWEEN_LOOKS = 1.0  # for partitions that are new
@@ -168,3 +194,97 @@ def _described(admin: Any, topics: Sequence[str], seconds: float) -> dict[str, s
 
 
 _URL_SAFE = str.maketrans("+/", "-_")
+
+
+Ids = dict[str, dict[str, str]]  # by branch and topic: a stream made again is another branch
+
+
+def kept_ids(path: str) -> Ids:
+    """The ids that were kept; none before the first start."""
+    if not os.path.exists(path):
+        return {}
+    with open(path, "rb") as file:
+        return json_decoder(Ids).decode(file.read())
+
+
+class KnownTopics(Struct, frozen=True):
+    """The topics that a stream has been reading: their ids by name."""
+
+    stream: str
+    ids: dict[str, str]
+
+    @staticmethod
+    def of(kept: Ids, branch: SourceBranch) -> KnownTopics:
+        return KnownTopics(branch.stream, kept.get(branch_key(branch), {}))
+
+    def refuse_remade(self, ids: Mapping[str, str]) -> None:
+        """Refuse a topic that has another id now; one without an id was made before brokers gave any.
+
+        >>> KnownTopics("s", {"bid": "Xk3"}).refuse_remade({"bid": "9aP", "more": "0Bq"})
+        Traceback (most recent call last):
+        seine.topics.trouble.RemadeTopic: topic 'bid' of stream s was deleted and made again since it was read
+        """
+        for topic, id_ in ids.items():
+            if self.ids.get(topic, id_) != id_:
+                raise RemadeTopic(topic, self.stream)
+
+
+def branch_key(branch: SourceBranch) -> str:
+    """
+    >>> branch_key(SourceBranch("bid", 7))
+    'bid@7'
+    """
+    return f"{branch.stream}@{branch.born}"
+
+
+_ANSWER_SECONDS = 5.0  # that a broker may take: somebody waits
+_PROBED = 20  # records of each partition, by which the others are judged
+
+
+def recent_records(
+    reading: TopicReading, seconds: float, most_rows: int, most_bytes: int
+) -> list[pa.RecordBatch]:
+    """Records that came in the last `seconds`, at most about so many rows and bytes: the newest."""
+    client = TopicClient(reading.settings, reading.topics, _ANSWER_SECONDS, hosts=reading.hosts)
+    try:
+        begin = client.offsets(int((time.time() - seconds) * 1000))
+        ranges = ranges_between(begin, client.offsets(LATEST))
+    finally:
+        client.close()
+    consumer = TopicConsumer(reading.settings, _ANSWER_SECONDS)  # its own: others may ask at the same time
+    try:
+        probe = _read(consumer, reading, newest(ranges, _PROBED * len(ranges)), most_bytes)
+        rows = sum(batch.num_rows for batch in probe)
+        size = sum(batch.column(VALUE).nbytes for batch in probe)
+        if not rows or size >= most_bytes:
+            return probe
+        most = min(most_rows, most_bytes * rows // max(size, 1))
+        return _read(consumer, reading, newest(ranges, most), most_bytes)
+    finally:
+        consumer.close()
+
+
+def newest(ranges: Sequence[OffsetRange], most: int) -> list[OffsetRange]:
+    """The ends of ranges with about `most` records, by shares.
+
+    >>> for one in newest([OffsetRange("t", 0, 0, 300), OffsetRange("t", 1, 50, 150)], 40): print(*one)
+    t 0 270 300
+    t 1 140 150
+    """
+    total = sum(one.size for one in ranges)
+    if total <= most:
+        return [*ranges]
+    return [one._replace(begin=one.end - max(1, one.size * most // total)) for one in ranges]
+
+
+def _read(
+    consumer: TopicConsumer, reading: TopicReading, ranges: Sequence[OffsetRange], most_bytes: int
+) -> list[pa.RecordBatch]:
+    """The records of ranges; after twice the bytes that may be, no more."""
+    batches, size = [], 0
+    for batch in chain.from_iterable(read_range(consumer, one, reading.columns) for one in ranges):
+        batches.append(batch)
+        size += batch.column(VALUE).nbytes
+        if size > 2 * most_bytes:
+            break
+    return batches

@@ -6,6 +6,10 @@
 
 Law: every record of the ranges that the isolation level shows is given once, in the order of the ranges and
 of offsets; a range that cannot be read whole is an error.
+
+What a stream of topics is read with: settings of a client, topics, where to begin, how much at once.
+
+Imports nothing heavy: Spark starts a process for each source.
 """
 
 from __future__ import annotations
@@ -15,16 +19,20 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import msgspec
 import numpy as np
 import pyarrow as pa
+from msgspec import Struct
 
 from seine.algebra.arrays import IntArray
 from seine.errors import RunError
+from seine.intake.allowed_hosts import Hosts
 from seine.intake.arrived_records import PARTITIONS, PLACE, TIME, TOPIC, VALUE
+from seine.intake.spark_feed import SourceBranch
 from seine.topics.offset_ranges import OffsetRange
 from seine.topics.topic_consumer import TopicConsumer, library, may_pass, words_of
-from seine.topics.topic_reading import RecordColumns
 from seine.topics.trouble import LostRecords
+from seine.typed_json import json_decoder
 
 _AT_ONCE = 10_000  # records that are taken from the client's queue
 _MOMENT = 0.02  # seconds that a full lot is waited for
@@ -127,3 +135,29 @@ def _offsets(messages: Sequence[Any]) -> IntArray:
     if last - first + 1 == len(messages):
         return np.arange(first, last + 1)
     return np.array([one.offset() for one in messages])
+
+
+class RecordColumns(Struct, frozen=True):
+    """Which columns a stream wants beside value and place."""
+
+    topic: bool = False
+    time: bool = False
+
+
+class TopicReading(Struct, frozen=True):
+    """Sent to tasks as it is; its settings may have secrets in them."""
+
+    branch: SourceBranch
+    settings: dict[str, str]
+    topics: tuple[str, ...]
+    first: int  # the time of the first record, or EARLIEST or LATEST
+    most: int  # records in a micro-batch
+    columns: RecordColumns
+    hosts: Hosts | None = None  # of brokers that may be asked
+
+    def packed(self) -> str:
+        return msgspec.json.encode(self).decode()
+
+    @staticmethod
+    def unpacked(text: str) -> TopicReading:
+        return json_decoder(TopicReading).decode(text)

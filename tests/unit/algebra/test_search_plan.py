@@ -10,8 +10,7 @@ from seine.algebra.definitions import JoinEdge, RelationDef, StreamDef
 from seine.algebra.plan import Query, tables_needed, tables_of
 from seine.algebra.plan_text import print_plan
 from seine.algebra.schema_graphs import SchemaGraphs
-from seine.algebra.search_plan import SchemaGraph, Search, Top
-from seine.algebra.search_terms import Alternative, Term
+from seine.algebra.search_plan import Alternative, SchemaGraph, Search, Term, Top
 from seine.algebra.serialise import plan_from_json, plan_to_json
 from seine.algebra.types import BIGINT, JSON, STRING, TIMESTAMP, Field
 from tests.support.searched_words import word_term

@@ -18,7 +18,7 @@ from seine.algebra.types import BIGINT, BOOLEAN, DOUBLE, STRING, TIMESTAMP, Fiel
 from seine.catalog import Catalog, CatalogChange, QueryPosition, StoredNode, StoredQuery
 from seine.catalog.storage import catalog_tables as t
 from seine.catalog.storage.catalog_tables import metadata
-from seine.catalog.storage.stored_text import signature
+from seine.catalog.storage.table_rows import signature
 from seine.errors import SeineError
 from seine.graph.node import Filter, Port
 from seine.graph.node_kinds import node_to_json

@@ -10,7 +10,7 @@ from seine.algebra.tree_pattern import TreePattern
 from seine.documents import document as document_module
 from seine.documents.document import Document, number_of
 from seine.documents.match_pattern import TooManyBindings, match_pattern
-from seine.frontends.text.source_text import ScriptText
+from seine.frontends.text.lexer import ScriptText
 from seine.frontends.xscl.parse_xscl import parse_xscl
 from tests.support.front_end import parse
 from tests.support.random_documents import matches_by_xpath, random_document, random_pattern

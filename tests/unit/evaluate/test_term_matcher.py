@@ -7,7 +7,7 @@ import sys
 
 import pyarrow as pa
 
-from seine.algebra.search_terms import Alternative
+from seine.algebra.search_plan import Alternative
 from seine.algebra.types import BIGINT, STRING, XML
 from seine.evaluate.term_matcher import TermLexicons, TermMatcher
 from tests.reference.words import words_of

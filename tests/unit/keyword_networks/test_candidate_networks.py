@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from seine.keyword_networks.candidate_networks import CandidateNetwork, candidate_networks
-from seine.keyword_networks.expanded_schema import ExpandedSchema
-from seine.keyword_networks.streaming_schema import StreamingSchema
+from seine.keyword_networks.expanded_schema import ExpandedSchema, StreamingSchema
 from tests.support.keyword_schemas import PAPER, random_schema, ternary
 from tests.support.network_brute_force import all_networks, free_code
 from tests.support.seeds import seed_range

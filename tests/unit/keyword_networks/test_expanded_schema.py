@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from seine.keyword_networks.expanded_schema import ExpandedSchema
-from seine.keyword_networks.streaming_schema import StreamingSchema
+from seine.keyword_networks.expanded_schema import ExpandedSchema, StreamingSchema
 from tests.support.keyword_schemas import PAPER
 
 

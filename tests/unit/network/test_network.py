@@ -30,7 +30,7 @@ from seine.network.network import Network, build_network
 from seine.network.plan.running_plan import MOST_TABLES
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.network.site.partitioning import needs_exchange
-from seine.operators.group.changelog_node import ChangelogNode
+from seine.operators.group.changelog import ChangelogNode
 from seine.operators.join.join_node import JoinNode
 from seine.operators.match.deliver_node import DeliverNode
 from seine.operators.match.prefilter_node import PrefilterNode

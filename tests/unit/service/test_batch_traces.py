@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from seine.errors import SeineError
-from seine.runtime.output.batch_work import BatchWork
+from seine.runtime.output.task_report import BatchWork
 from seine.service import batch_traces
 from seine.service.batch_traces import BatchTraces, export_form
 from seine.service.folder import ServiceFolder

@@ -9,7 +9,7 @@ import pytest
 
 from seine.algebra.definitions import StreamDef
 from seine.errors import SeineError
-from seine.intake.source_branch import SourceBranch
+from seine.intake.spark_feed import SourceBranch
 from seine.runtime.option_secrets import OptionSecrets
 from seine.service.folder import ServiceFolder
 from seine.service.service import Service, ServiceOptions

@@ -10,8 +10,7 @@ import pytest
 
 from seine.errors import RunError
 from seine.runtime.output import result_file
-from seine.runtime.output.log_files import LogFiles
-from seine.runtime.output.result_file import ResultFile
+from seine.runtime.output.log_files import LogFiles, ResultFile
 from seine.runtime.output.result_index import ResultIndex
 from seine.service.tail import read_records
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from seine.shedding.arrivals import FOREVER
+from seine.shedding.divided_windows import ExactCombinations
 from seine.shedding.exact import residence
-from seine.shedding.exact_combinations import ExactCombinations
 from seine.shedding.policies import NAMES, Shedding
 from seine.shedding.several_windows import best_windows
 from seine.shedding.shedder import Shedder

@@ -10,11 +10,10 @@ import pytest
 
 from seine.sinks import delivery as delivery_module
 from seine.sinks import folder_target
-from seine.sinks.delivery import Delivery
+from seine.sinks.delivery import Delivery, UndeliveredFiles
 from seine.sinks.record_piece import RecordPiece
 from seine.sinks.sink_target import SinkTarget
 from seine.sinks.sink_threads import FolderTarget
-from seine.sinks.undelivered_files import UndeliveredFiles
 from tests.support.seeds import seeds
 from tests.support.sink_rig import GrowingResults, folder_lines, stored_sink
 

@@ -14,10 +14,9 @@ import pytest
 from seine.errors import SeineError
 from seine.runtime.option_secrets import OptionSecrets
 from seine.sinks import kafka_client, kafka_target
-from seine.sinks.delivery import Delivery
+from seine.sinks.delivery import Delivery, UndeliveredFiles
 from seine.sinks.kafka_target import KafkaTarget
 from seine.sinks.sink_progress import SinkProgress, save_progress
-from seine.sinks.undelivered_files import UndeliveredFiles
 from tests.support.kafka_broker import kafka_servers
 from tests.support.kafka_topic import committed_lines, committed_records, create_topic, delete_topic
 from tests.support.service_rig import Rig, rig_of_two_streams

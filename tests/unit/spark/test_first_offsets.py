@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from seine.intake.source_branch import SourceBranch
+from seine.intake.spark_feed import SourceBranch
 from seine.spark.first_offsets import first_offsets
 from seine.topics.offset_ranges import Offsets
 

@@ -8,7 +8,7 @@ import pytest
 
 from seine.errors import RunError
 from seine.intake.journal import Draft
-from seine.intake.source_branch import SourceBranch
+from seine.intake.spark_feed import SourceBranch
 from seine.rows.clock import Clock
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.settings import Settings

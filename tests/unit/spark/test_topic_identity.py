@@ -11,12 +11,12 @@ import pytest
 
 from seine.errors import RunError
 from seine.frontends.script.parser import parse_script
-from seine.intake.source_branch import SourceBranch
+from seine.intake.spark_feed import SourceBranch
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.spark_reading import SparkReading
 from seine.spark import topic_identity
 from seine.spark.topic_identity import check_topics, unreadable_branches
-from seine.topics.known_topics import kept_ids
+from seine.topics.topic_client import kept_ids
 from seine.topics.trouble import BrokerSilent, UnknownTopic
 
 _SCRIPT = "".join(

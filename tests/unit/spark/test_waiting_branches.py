@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 import pytest
 
 from seine.errors import RunError, SeineError
-from seine.intake.source_branch import SourceBranch
+from seine.intake.spark_feed import SourceBranch
 from seine.spark.waiting_branches import WaitingBranches
 from seine.topics.trouble import RemadeTopic, UnknownTopic
 

@@ -14,9 +14,9 @@ import pytest
 from seine.errors import RunError, ScriptError, SeineError
 from seine.frontends.script.parser import parse_script
 from seine.runtime.option_secrets import OptionSecrets
-from seine.topics.streamed_topics import streamed_topics
+from seine.topics.client_settings import streamed_topics
 from seine.topics.topic_consumer import TopicConsumer
-from seine.topics.topic_reading import TopicReading
+from seine.topics.topic_records import TopicReading
 from tests.support.certificates import self_made_certificate
 
 STREAM = """CREATE STREAM s (ts BIGINT) TIMESTAMP BY ts USING kafka OPTIONS (subscribe 'bids',

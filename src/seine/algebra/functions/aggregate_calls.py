@@ -10,10 +10,9 @@ from seine.algebra import aggregates
 from seine.algebra.expressions import Expression, Literal
 from seine.algebra.functions.casting import implied_cast, literal
 from seine.algebra.functions.logic_types import resolve_case
-from seine.algebra.functions.mismatch import TypeMismatch
 from seine.algebra.functions.polymorphic import number
 from seine.algebra.functions.signatures import check_arity
-from seine.algebra.functions.widening import MAX_PRECISION, decimal
+from seine.algebra.functions.widening import MAX_PRECISION, TypeMismatch, decimal
 from seine.algebra.plan import AggregateCall
 from seine.algebra.types import BIGINT, BOOLEAN, DOUBLE, NULL, STRING, Kind, Type
 from seine.algebra.user_functions import calls_user_code

@@ -11,8 +11,7 @@ from decimal import Decimal
 
 from seine.algebra.expressions import Call, Expression, Literal
 from seine.algebra.functions.casting import implied_cast, literal
-from seine.algebra.functions.mismatch import TypeMismatch
-from seine.algebra.functions.widening import as_decimal, capped, common_type
+from seine.algebra.functions.widening import TypeMismatch, as_decimal, capped, common_type
 from seine.algebra.types import (
     BIGINT,
     DATE,

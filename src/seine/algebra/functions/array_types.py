@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from seine.algebra.expressions import Call, Expression, Literal
 from seine.algebra.functions.casting import implied_cast, literal
 from seine.algebra.functions.logic_types import check_regex, check_separator, resolve_case, resolve_comparison
-from seine.algebra.functions.mismatch import TypeMismatch
 from seine.algebra.functions.signatures import SIGNATURES
+from seine.algebra.functions.widening import TypeMismatch
 from seine.algebra.types import INT, JSON, NULL, STRING, TEXTS
 
 Resolver = Callable[[Sequence[Expression]], Expression]

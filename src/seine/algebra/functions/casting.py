@@ -7,8 +7,7 @@ import re
 from decimal import ROUND_HALF_UP, Context, Decimal
 
 from seine.algebra.expressions import Call, Expression, Literal
-from seine.algebra.functions.mismatch import TypeMismatch
-from seine.algebra.functions.widening import decimal
+from seine.algebra.functions.widening import TypeMismatch, decimal
 from seine.algebra.types import BIGINT, BOOLEAN, DOUBLE, INT, NULL, STRING, TIMESTAMP, Kind, Type
 
 _INTERVALS = (Kind.DAY_TIME, Kind.YEAR_MONTH)

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Sequence
 
 from seine.algebra.functions.left_out import left_out
-from seine.algebra.functions.mismatch import TypeMismatch
+from seine.algebra.functions.widening import TypeMismatch
 
 _A_CLOCK = "now"
 # of other dialects

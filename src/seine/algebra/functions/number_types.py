@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from seine.algebra.expressions import Call, Expression, Literal
 from seine.algebra.functions.casting import implied_cast
-from seine.algebra.functions.mismatch import TypeMismatch
 from seine.algebra.functions.polymorphic import constant_int, number, resolve_whole, rounded_type
-from seine.algebra.functions.widening import common_type, decimal
+from seine.algebra.functions.widening import TypeMismatch, common_type, decimal
 from seine.algebra.types import BIGINT, DOUBLE, INT, STRING, Kind, Type
 
 BITWISE = ("bitwise_and", "bitwise_or", "bitwise_xor")

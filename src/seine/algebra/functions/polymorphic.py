@@ -10,9 +10,8 @@ from seine.algebra.functions.casting import implied_cast, literal
 from seine.algebra.functions.date_fields import PARSED_FIELDS, PRINTED_FIELDS, checked_pattern
 from seine.algebra.functions.function_hints import clock_refusal
 from seine.algebra.functions.logic_types import unify
-from seine.algebra.functions.mismatch import TypeMismatch
 from seine.algebra.functions.signatures import SIGNATURES, check_arity
-from seine.algebra.functions.widening import MAX_PRECISION, decimal
+from seine.algebra.functions.widening import MAX_PRECISION, TypeMismatch, decimal
 from seine.algebra.functions.xpath_syntax import shortened, xpath_fault
 from seine.algebra.types import (
     BIGINT,

@@ -1,19 +1,27 @@
-"""Type resolution of functions that print or hash values of any type: FORMAT_STRING, HASH, TYPEOF."""
+"""Type resolution of functions that print or hash values of any type: FORMAT_STRING, HASH, TYPEOF.
+
+Patterns of TO_CHAR and TO_NUMBER: [MI | S] [$] digits with separators [. digits] [PR | MI | S].
+
+0 and 9 stand for digits, G and , for the separator of thousands, D and . for the point, S for a sign, MI for
+a minus, PR for angle brackets around negative numbers.
+
+The directives of a format of FORMAT_STRING, read and checked.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 
 from seine.algebra.expressions import Call, Expression, Literal
 from seine.algebra.functions.casting import implied_cast
-from seine.algebra.functions.format_directives import Directive, format_directives
+from seine.algebra.functions.date_fields import as_spark_pattern, is_of_postgres
 from seine.algebra.functions.logic_types import resolve_case, resolve_comparison
-from seine.algebra.functions.mismatch import TypeMismatch
-from seine.algebra.functions.number_pattern import number_pattern
 from seine.algebra.functions.number_types import DECIMAL_OF
 from seine.algebra.functions.polymorphic import number, resolve_date_format
-from seine.algebra.functions.postgres_patterns import as_spark_pattern, is_of_postgres
-from seine.algebra.functions.widening import decimal
+from seine.algebra.functions.widening import TypeMismatch, decimal
 from seine.algebra.types import BIGINT, BOOLEAN, DOUBLE, INT, NULL, STRING, TEXTS, Kind, Type
 
 Resolver = Callable[[Sequence[Expression]], Expression]
@@ -150,3 +158,119 @@ RESOLVERS: dict[str, tuple[int, int | None, Resolver]] = {
     "validate_utf8": (1, 1, _valid_text),
     "is_valid_utf8": (1, 1, _resolve_is_valid),
 }
+
+
+_PATTERN = re.compile(
+    r"(?P<first>MI|S)?(?P<dollar>\$)?(?P<whole>(?:[09]+(?:[G,][09]+)*)?)(?P<point>[.D])?(?P<part>[09]*)(?P<last>PR|MI|S)?"
+)
+_MOST_DIGITS = 38
+
+
+@dataclass(frozen=True)
+class NumberPattern:
+    """A pattern: the sign before or behind, digits between separators, digits behind the point."""
+
+    first: str
+    dollar: bool
+    groups: tuple[str, ...]
+    point: bool
+    part: str
+    last: str
+
+    @property
+    def whole_digits(self) -> int:
+        """The digits before the point."""
+        return sum(map(len, self.groups))
+
+    @property
+    def precision(self) -> int:
+        """All digits."""
+        return self.whole_digits + len(self.part)
+
+
+@lru_cache(maxsize=1024)
+def number_pattern(text: str) -> NumberPattern | None:
+    """The pattern of a text; None if it is none.
+
+    >>> number_pattern("$9,990.00MI").groups, number_pattern("9,,9")
+    (('9', '990'), None)
+    """
+    match = _PATTERN.fullmatch(text)
+    if match is None or (match["first"] and match["last"]):
+        return None
+    groups = tuple(re.split("[G,]", match["whole"])) if match["whole"] else ()
+    pattern = NumberPattern(
+        match["first"] or "",
+        bool(match["dollar"]),
+        groups,
+        bool(match["point"]),
+        match["part"],
+        match["last"] or "",
+    )
+    has_place = pattern.point or not pattern.part
+    return pattern if has_place and 1 <= pattern.precision <= _MOST_DIGITS else None
+
+
+_DIRECTIVE = re.compile(r"%(?:(\d+)\$)?([-+ 0,(#]*)(\d+)?(?:\.(\d+))?([a-zA-Z%])")
+_CONVERSIONS = "dxXosSfeE"
+MOST_WIDTH = 10_000  # characters of one directive
+_HINT = "%d %x %o of whole numbers, %f %e of others, %s of all, with Java's flags, width and precision"
+
+
+@dataclass(frozen=True)
+class Directive:
+    """One directive: the number of its argument, from 1 on, and how that is printed."""
+
+    argument: int
+    flags: str
+    width: int
+    precision: int | None
+    conversion: str
+
+
+def format_directives(text: str, arguments: int) -> list[str | Directive]:
+    """The texts and directives of a format; refuses what is none, or has no argument.
+
+    >>> format_directives("a%5d%%", 1)
+    ['a', Directive(argument=1, flags='', width=5, precision=None, conversion='d'), '%']
+    """
+    parts: list[str | Directive] = []
+    at = following = 0
+    for match in _DIRECTIVE.finditer(text):
+        parts.append(_literal(text[at : match.start()]))
+        at = match.end()
+        number, flags, width, precision, conversion = match.groups()
+        if conversion in "%n":
+            parts.append("%" if conversion == "%" else "\n")
+            continue
+        following += number is None
+        place = int(number or following)
+        parts.append(_directive(match[0], place, flags, width, precision, conversion, arguments))
+    parts.append(_literal(text[at:]))
+    return [part for part in parts if part != ""] or [""]
+
+
+def _directive(
+    text: str,
+    place: int,
+    flags: str,
+    width: str | None,
+    precision: str | None,
+    conversion: str,
+    arguments: int,
+) -> Directive:
+    if conversion not in _CONVERSIONS:
+        raise TypeMismatch(f"'{text}' is no directive of format_string", hint=_HINT)
+    if not 1 <= place <= arguments:
+        raise TypeMismatch(f"'{text}' has no argument", hint=f"format_string was given {arguments}")
+    if max(int(width or 0), int(precision or 0)) > MOST_WIDTH:
+        raise TypeMismatch(f"'{text}' is wider than {MOST_WIDTH} characters")
+    if ("-" in flags or "0" in flags) and width is None:
+        raise TypeMismatch(f"'{text}' needs a width", hint=_HINT)
+    return Directive(place, flags, int(width or 0), None if precision is None else int(precision), conversion)
+
+
+def _literal(text: str) -> str:
+    if "%" in text:
+        raise TypeMismatch(f"'{text}' is no directive of format_string", hint=_HINT)
+    return text

@@ -18,8 +18,8 @@ from seine.algebra.functions import (
 from seine.algebra.functions.arithmetic import resolve_arithmetic, resolve_negation
 from seine.algebra.functions.casting import implied_cast, literal, resolve_cast
 from seine.algebra.functions.function_hints import unknown_function
-from seine.algebra.functions.mismatch import TypeMismatch
 from seine.algebra.functions.signatures import SIGNATURES, check_arity
+from seine.algebra.functions.widening import TypeMismatch
 from seine.algebra.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, Kind, Type
 
 Resolver = Callable[[Sequence[Expression]], Expression]
@@ -107,7 +107,7 @@ def resolve_call(name: str, args: Sequence[Expression]) -> Expression:
     'coalesce(#0, 0)'
     >>> resolve_call("uper", [literal("a")])
     Traceback (most recent call last):
-    seine.algebra.functions.mismatch.TypeMismatch: there is no function 'uper'
+    seine.algebra.functions.widening.TypeMismatch: there is no function 'uper'
       hint: did you mean upper, power?
     """
     canonical = ALIASES.get(name, name)

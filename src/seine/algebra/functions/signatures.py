@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from seine.algebra.expressions import Call, Expression
 from seine.algebra.functions.casting import implied_cast
-from seine.algebra.functions.mismatch import TypeMismatch
+from seine.algebra.functions.widening import TypeMismatch
 from seine.algebra.types import Type
 
 _SIGNATURE_TABLE = """

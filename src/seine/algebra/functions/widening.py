@@ -1,6 +1,8 @@
 """Type promotion: the least common type of types, and the precision of decimal results, as Spark SQL 4.
 
 Cites: Spark SQL reference, ANSI compliance, "Type Promotion and Precedence"
+
+The error for ill-typed expressions.
 """
 
 from __future__ import annotations
@@ -8,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 
-from seine.algebra.functions.mismatch import TypeMismatch
 from seine.algebra.types import BIGINT, DOUBLE, INT, NULL, STRING, TIMESTAMP, Kind, Type
+from seine.errors import SeineError
 
 MAX_PRECISION = 38
 MIN_SCALE = 6  # a quotient or product keeps this many fraction digits when its precision is capped
@@ -91,3 +93,7 @@ def _common_with_string(other: Type) -> Type:
     if other.is_integer:
         return BIGINT
     return DOUBLE if other.is_numeric else other
+
+
+class TypeMismatch(SeineError):
+    """An ill-typed expression; the front end adds its position in the script."""

@@ -4,10 +4,9 @@ Given a predicate set over some inputs it finds the registered sets that equal i
 ones) and that imply it (stronger ones), by range scans of b-trees and never by a scan over queries.
 """
 
+from seine.catalog.index.clauses import Match, Placement, Topology, grouping, set_operation
 from seine.catalog.index.enter_index import enter_index
-from seine.catalog.index.group_placements import grouping, set_operation
 from seine.catalog.index.leave_index import leave_index
-from seine.catalog.index.placement import Match, Placement, Topology
 from seine.catalog.index.search_index import IndexSearch
 
 __all__ = [

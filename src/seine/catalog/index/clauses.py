@@ -4,18 +4,30 @@ A literal is a key on a *line*, the ordered key space of one term and one side o
 (`ordered_keys`). A clause of one literal stands where its literal does; all clauses with several
 alternatives stand on one further line. A predicate set is a chain: another set and one clause more, clauses
 in a fixed order.
+
+GROUP BY keys and set operators written as predicate sets, so that one search serves them too.
+
+A grouping is the set of its keys over one input; a set operation is the set of its inputs. A weaker set is
+then a subset, that is a coarser grouping or an operation over fewer inputs; a stronger set is a superset,
+that is a finer grouping or an operation over more inputs.
+
+Cites: ARGUS 5.3 (group expressions: supersets of dimensions), ARGUS 5.4 (subsets of inputs)
+
+The records of the computation index: what is inserted, and what a search returns.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from seine.algebra.expressions import to_json
-from seine.catalog.index.ordered_keys import digest, point
-from seine.catalog.index.placement import Topology
+from seine.algebra.expressions import Expression, Literal, to_json
+from seine.algebra.plan import SetKind
+from seine.algebra.types import STRING
+from seine.catalog.index.ordered_keys import digest, point, term_text
 from seine.optimizer.canonical.atoms import Atom, Clause, PredicateSet
 
 SEVERAL = "or"  # the line of clauses with several alternatives: a key there is the id of the clause
@@ -114,3 +126,82 @@ def set_id(topology: bytes, predicates: PredicateSet) -> bytes:
     for step in predicate_chain(topology, predicates):
         last = step.id
     return last
+
+
+def grouping(query: str, over: Topology, predicates: PredicateSet, keys: Iterable[Expression]) -> Placement:
+    """The placement of an aggregate's keys, over the rows of a topology that satisfy a predicate set.
+
+    >>> from seine.algebra.expressions import Column
+    >>> from seine.algebra.types import INT
+    >>> one = grouping("q", Topology("select", ("bid",)), (), [Column(1, INT), Column(0, INT)])
+    >>> two = grouping("q", Topology("select", ("bid",)), (), [Column(0, INT), Column(1, INT)])
+    >>> one == two, one == grouping("q", Topology("select", ("bid",)), (), [Column(1, INT)])
+    (True, False)
+    """
+    rows = set_id(topology_id(over), predicates).hex()
+    return Placement(query, Topology("group", (rows,)), _set_of(keys, "key"), "group")
+
+
+def set_operation(query: str, kind: str, inputs: Sequence[str]) -> Placement:
+    """The placement of a union of inputs, or of an operation on the first input and the others."""
+    unions = ("union_all", "union")
+    if kind not in (*unions, *SetKind):
+        raise ValueError(f"there is no set operator {kind!r}")
+    first = () if kind in unions else inputs[:1]
+    rest = [Literal(name, STRING) for name in inputs[len(first) :]]
+    return Placement(query, Topology(kind, tuple(first)), _set_of(rest, "input"), "set")
+
+
+def _set_of(terms: Iterable[Expression], op: str) -> PredicateSet:
+    return tuple((Atom(term, op),) for term in sorted(set(terms), key=term_text))
+
+
+LAYERS = ("direct", "selection", "join", "group", "set")
+
+
+@dataclass(frozen=True)
+class Topology:
+    """The rows that conditions range over: an operator by its kind, its inputs and its equi-join keys.
+
+    The columns of a condition address the columns of the inputs, one input after the other.
+    """
+
+    kind: str
+    inputs: tuple[str, ...]
+    keys: tuple[tuple[Expression, ...], ...] = ()
+
+
+@dataclass(frozen=True)
+class Placement:
+    """A query's conditions over a topology; `layer` says of what its rows are: tuples, or joined."""
+
+    query: str
+    topology: Topology
+    predicates: PredicateSet
+    layer: str = "direct"
+
+    def __post_init__(self) -> None:
+        if self.layer not in LAYERS:
+            raise ValueError(f"there is no layer {self.layer!r}")
+        if not all(self.predicates):
+            raise ValueError("a clause has at least one atom")
+
+
+@dataclass(frozen=True)
+class Match:
+    """An indexed predicate set and the names of queries that have it, at most `MOST_USERS` of them."""
+
+    predicates: PredicateSet
+    queries: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """The matches, nearest first. If `complete`, there are no others but those beyond the requested limit.
+
+    `steps` counts the probes of an index and the rows they returned.
+    """
+
+    matches: tuple[Match, ...]
+    complete: bool
+    steps: int

@@ -16,7 +16,9 @@ from seine.catalog.index import index_tables as t
 from seine.catalog.index.clauses import (
     SEVERAL,
     ClausePlace,
+    Placement,
     PredicateChainStep,
+    Topology,
     base_id,
     clause_place,
     literal_place,
@@ -26,7 +28,6 @@ from seine.catalog.index.clauses import (
     topology_texts,
 )
 from seine.catalog.index.ordered_keys import constant_text, point, term_text
-from seine.catalog.index.placement import Placement, Topology
 from seine.catalog.index.writer_lock import lock_writers
 from seine.catalog.storage import catalog_tables as catalog
 from seine.catalog.storage.table_rows import ids_by_name, insert_plain_rows

@@ -13,8 +13,7 @@ from sqlalchemy import Column, ColumnElement, Connection, Select, bindparam, del
 from seine.catalog.index import index_tables as t
 from seine.catalog.index.writer_lock import lock_writers
 from seine.catalog.storage import catalog_tables as catalog
-from seine.catalog.storage.stored_text import name_key
-from seine.catalog.storage.table_rows import portions
+from seine.catalog.storage.table_rows import name_key, portions
 
 Ids = set[bytes]
 _IDS: Any = bindparam("ids", expanding=True)

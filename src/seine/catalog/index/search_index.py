@@ -28,10 +28,9 @@ from sqlalchemy import Connection, LargeBinary, bindparam, exists, select, union
 
 from seine.algebra.expressions import Expression, Literal, from_json
 from seine.catalog.index import index_tables as t
-from seine.catalog.index.clauses import Order, root_id, set_id, topology_id
+from seine.catalog.index.clauses import Match, Order, SearchResult, Topology, root_id, set_id, topology_id
 from seine.catalog.index.disjunctions import DisjunctionSearch
 from seine.catalog.index.key_lines import Span, TermLines
-from seine.catalog.index.placement import Match, SearchResult, Topology
 from seine.catalog.index.probes import MOST_RANGES, Counter, continuations, read, rounded
 from seine.catalog.index.stronger import stronger_sets
 from seine.catalog.storage import catalog_tables as catalog

@@ -1,4 +1,7 @@
-"""Stores a network version as a difference: the node rows that go and those that come with it."""
+"""Stores a network version as a difference: the node rows that go and those that come with it.
+
+A node of a network version as the catalog keeps it.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,20 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from msgspec import Struct
 from sqlalchemy import Connection, delete, func, insert, select
 
 from seine.catalog.storage import catalog_tables as t
-from seine.catalog.storage.stored_node import StoredNode
-from seine.catalog.storage.stored_text import name_key, signature, storable
-from seine.catalog.storage.table_rows import ids_by_name, insert_plain_rows, insert_row, insert_rows, portions
+from seine.catalog.storage.table_rows import (
+    ids_by_name,
+    insert_plain_rows,
+    insert_row,
+    insert_rows,
+    name_key,
+    portions,
+    signature,
+    storable,
+)
 
 
 def save_version(
@@ -131,3 +142,20 @@ def _set_users(
     named = [(node, name) for node, names in users.items() for name in dict.fromkeys(names)]
     ids = ids_by_name(connection, t.query, (name for _, name in named))
     insert_rows(connection, t.node_user, [{"node_id": node, "query_id": ids[name]} for node, name in named])
+
+
+class StoredNode(Struct, frozen=True):
+    """A node of a network version: the columns that it is looked up by, and its whole JSON form.
+
+    Of a running node also its conditions over the rows of its inputs, the closest ancestor that is no
+    selection, and those of the inputs of that one.
+    """
+
+    id: int
+    kind: str
+    stage: int
+    inputs: tuple[int, ...]  # the nodes at its ports
+    form: dict[str, Any]
+    predicates: tuple[str, ...] = ()
+    selection_ancestor: int | None = None
+    join_ancestors: tuple[int, ...] = ()

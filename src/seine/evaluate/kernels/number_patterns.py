@@ -12,7 +12,7 @@ from decimal import Decimal
 import pyarrow as pa
 
 from seine.algebra.expressions import Call
-from seine.algebra.functions.number_pattern import NumberPattern, number_pattern
+from seine.algebra.functions.printing_types import NumberPattern, number_pattern
 from seine.evaluate.kernels.constants import with_constants
 from seine.evaluate.kernels.datum import Kernel, nulls
 from seine.evaluate.kernels.strings import map_distinct

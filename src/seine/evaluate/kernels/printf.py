@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seine.algebra.expressions import Call
-from seine.algebra.functions.format_directives import Directive, format_directives
+from seine.algebra.functions.printing_types import Directive, format_directives
 from seine.algebra.types import INT
 from seine.evaluate.kernels.constants import with_constants
 from seine.evaluate.kernels.datum import Datum, Kernel, as_array, byte_lengths

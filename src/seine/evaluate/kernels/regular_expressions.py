@@ -20,9 +20,9 @@ from seine.algebra.java_patterns import (
     group_names,
     matches_empty,
     re2_pattern,
+    rewritten,
     with_named_groups,
 )
-from seine.algebra.java_replacements import rewritten
 from seine.algebra.like_scanner import scan_like
 from seine.evaluate.kernels.constants import with_constants
 from seine.evaluate.kernels.datum import Kernel, byte_lengths, nulls

@@ -14,8 +14,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from seine.algebra.search_plan import MOST_WORDS
-from seine.algebra.search_terms import Alternative, Term, count_words
+from seine.algebra.search_plan import MOST_WORDS, Alternative, Term, count_words
 from seine.algebra.word_tokens import joins_word, makes_words, words_of
 from seine.errors import ScriptError
 from seine.frontends.text.names import fold

@@ -38,8 +38,7 @@ from seine.algebra.rank_plan import Partitioned, Rank, bound_ranks
 from seine.algebra.search_plan import ENGINES
 from seine.errors import Position, ScriptError
 from seine.frontends.keyword.search import read_search
-from seine.frontends.keyword.search_statement import SearchStatement
-from seine.frontends.keyword.searched_graph import SearchedGraphs
+from seine.frontends.keyword.search_statement import SearchedGraphs, SearchStatement
 from seine.frontends.script.script import Declarations
 from seine.frontends.sql.parse_select import parse_select
 from seine.frontends.sql.plan_templates import PlanTemplates

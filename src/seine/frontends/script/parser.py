@@ -21,12 +21,11 @@ from seine.algebra.search_plan import Search
 from seine.algebra.types import BIGINT, INT, TIMESTAMP, Field
 from seine.algebra.view_definition import ViewDef
 from seine.errors import Position, ScriptError, TakenError
-from seine.frontends.keyword.searched_graph import SearchedGraphs
+from seine.frontends.keyword.search_statement import SearchedGraphs
 from seine.frontends.script.alter_stream import read_added_column
-from seine.frontends.script.bind_sink_key import bind_sink_key
 from seine.frontends.script.columns import column_index, read_columns
 from seine.frontends.script.create_query import Registration, read_query
-from seine.frontends.script.create_sink import read_sink
+from seine.frontends.script.create_sink import bind_sink_key, read_sink
 from seine.frontends.script.create_stream import read_stream
 from seine.frontends.script.create_view import read_view
 from seine.frontends.script.from_source import SourceClauses
@@ -34,8 +33,8 @@ from seine.frontends.script.script import Declarations, Script
 from seine.frontends.sql.plan_templates import PlanTemplates
 from seine.frontends.sql.view import View
 from seine.frontends.text.cursor import Cursor, Name
+from seine.frontends.text.lexer import ScriptText
 from seine.frontends.text.names import suggest
-from seine.frontends.text.source_text import ScriptText
 from seine.frontends.xscl.known_blocks import KnownBlocks
 
 _OBJECTS = ["STREAM", "RELATION", "JOIN", "VIEW", "QUERY", "SINK"]

@@ -14,7 +14,7 @@ from sqlglot import exp
 from seine.algebra.expressions import Expression, Literal
 from seine.algebra.functions import literal, resolve_call
 from seine.algebra.types import TEXTS
-from seine.frontends.sql.context import Context
+from seine.frontends.sql.scope import Context
 
 Bind = Callable[[exp.Expr], Expression]
 

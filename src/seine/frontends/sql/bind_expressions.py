@@ -23,14 +23,13 @@ from seine.algebra.plan import AggregateCall
 from seine.algebra.types import BOOLEAN, NULL, TEXTS
 from seine.frontends.sql.array_items import array_item, is_split, split_index
 from seine.frontends.sql.composed_aggregates import composed_aggregate
-from seine.frontends.sql.context import Context
 from seine.frontends.sql.grouping_sets import GROUPING, GROUPING_ID, grouping_call
 from seine.frontends.sql.json_calls import is_call, json_field, to_json, value_at_path
 from seine.frontends.sql.literals import constant_cast, interval, number
 from seine.frontends.sql.ordered_values import ordered_call, ordered_result
 from seine.frontends.sql.over_calls import OverCalls
 from seine.frontends.sql.quantified_comparisons import refuse_other_order
-from seine.frontends.sql.scope import FromBlock, key_of, resolve_column
+from seine.frontends.sql.scope import Context, FromBlock, key_of, resolve_column
 from seine.frontends.sql.type_names import cast_type
 from seine.frontends.sql.unbound_nodes import OF_GROUPS, unbound_refusal
 from seine.frontends.sql.window_pairs import PARTS, is_pair, part_of

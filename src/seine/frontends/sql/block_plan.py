@@ -1,22 +1,23 @@
 """The plan of a FROM block: one selection over a left-deep chain of joins.
 
 Every conjunct of ON and WHERE is kept above the joins; pushing it down is the optimiser's task.
+
+Arrays of texts live within expressions; where a row has one, it is JSON, as of COLLECT_LIST.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
 from sqlglot import exp
 
-from seine.algebra.expressions import Column, Expression, conjunction, conjuncts
+from seine.algebra.expressions import Call, Column, Expression, conjunction, conjuncts
 from seine.algebra.functions import TypeMismatch, resolve_call
 from seine.algebra.plan import Join, Lookup, Plan, Project, Scan, Select, walk
-from seine.frontends.sql.array_outputs import recorded
-from seine.frontends.sql.context import Context
-from seine.frontends.sql.scope import FromBlock, InnerTable, NamedExpression
+from seine.algebra.types import JSON, TEXTS
+from seine.frontends.sql.scope import Context, FromBlock, InnerTable, NamedExpression
 
 
 @dataclass(frozen=True)
@@ -90,3 +91,18 @@ def _active(
     missing = [] if is_there else [resolve_call("is_null", [time])]
     yield resolve_call("or", [resolve_call("is_null", [begin]), resolve_call("le", [begin, time]), *missing])
     yield resolve_call("or", [resolve_call("is_null", [end]), resolve_call("lt", [time, end]), *missing])
+
+
+def recorded(value: Expression) -> Expression:
+    """A value as a row has it.
+
+    >>> from seine.algebra.functions import literal, resolve_call
+    >>> str(recorded(resolve_call("split", [literal("a,b"), literal(",")])).type)
+    'JSON'
+    """
+    return Call("array_record", (value,), JSON) if value.type == TEXTS else value
+
+
+def recorded_outputs(outputs: Sequence[NamedExpression]) -> list[NamedExpression]:
+    """Outputs as a row has them."""
+    return [NamedExpression(output.name, recorded(output.value)) for output in outputs]

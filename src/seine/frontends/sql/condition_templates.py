@@ -16,8 +16,7 @@ from typing import NamedTuple
 from sqlglot import exp
 
 from seine.frontends.sql.syntax_tree import syntax_tree
-from seine.frontends.text.lexer import Token, TokenKind, tokenize
-from seine.frontends.text.source_text import ScriptText
+from seine.frontends.text.lexer import ScriptText, Token, TokenKind, tokenize
 
 _QUERY_PREFIX = "SELECT * FROM x WHERE "
 _QUERY_CLAUSES = {"expressions", "from_", "where"}

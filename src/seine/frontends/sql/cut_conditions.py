@@ -34,7 +34,7 @@ def cut_conditions(text: str, tokens: Sequence[Token], start: int, end: int) -> 
     parentheses.
 
     >>> from seine.frontends.text.lexer import tokenize
-    >>> from seine.frontends.text.source_text import ScriptText
+    >>> from seine.frontends.text.lexer import ScriptText
     >>> text = "SELECT a FROM s WHERE a BETWEEN 1 AND 2 AND (b = 1 OR c = 2) GROUP BY a"
     >>> skeleton, conditions = cut_conditions(text, tokenize(ScriptText(text, ""))[:-1], 0, len(text))
     >>> skeleton, conditions[0]

@@ -13,7 +13,6 @@ from seine.algebra.functions import resolve_call
 from seine.algebra.plan import Plan, SetKind
 from seine.frontends.sql.bind_expressions import ExpressionBinder
 from seine.frontends.sql.block_plan import Projection
-from seine.frontends.sql.context import CommonTable, Context
 from seine.frontends.sql.dialect import SeineSql
 from seine.frontends.sql.distinct_aliases import distinct_aliases
 from seine.frontends.sql.lateral_items import (
@@ -33,7 +32,15 @@ from seine.frontends.sql.partner_joins import (
     with_plain_columns,
 )
 from seine.frontends.sql.plan_over_calls import row_count
-from seine.frontends.sql.scope import OUTER, FromBlock, FromItem, NamedExpression, key_of
+from seine.frontends.sql.scope import (
+    OUTER,
+    CommonTable,
+    Context,
+    FromBlock,
+    FromItem,
+    NamedExpression,
+    key_of,
+)
 from seine.frontends.sql.size_limits import refuse_large
 from seine.frontends.sql.window_pairs import joined_pairs, pairs_apart
 from seine.frontends.sql.window_tables import add_spread, hopping_window, window_columns, window_table

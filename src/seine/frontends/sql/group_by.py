@@ -34,10 +34,8 @@ from seine.algebra.plan import (
     UnionAll,
 )
 from seine.algebra.plan import walk as walk_plan
-from seine.frontends.sql.array_outputs import recorded
 from seine.frontends.sql.bind_expressions import AggregateCalls, ExpressionBinder
-from seine.frontends.sql.block_plan import block_plan
-from seine.frontends.sql.context import Context
+from seine.frontends.sql.block_plan import block_plan, recorded
 from seine.frontends.sql.grouping_sets import (
     GROUPING,
     GROUPING_ID,
@@ -47,7 +45,7 @@ from seine.frontends.sql.grouping_sets import (
     read_grouping_sets,
 )
 from seine.frontends.sql.over_calls import has_placeholder, is_over, without_placeholders
-from seine.frontends.sql.scope import SCALARS, FromBlock, NamedExpression, key_of
+from seine.frontends.sql.scope import SCALARS, Context, FromBlock, NamedExpression, key_of
 
 
 def is_grouped(select: exp.Select) -> bool:

@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from seine.algebra.expressions import Call, Expression, Literal
 from seine.algebra.types import BIGINT, INT
-from seine.frontends.sql.context import Context
+from seine.frontends.sql.scope import Context
 
 MAX_SETS = 256  # of one GROUP BY
 GROUPING, GROUPING_ID = "grouping", "grouping_id"

@@ -15,9 +15,8 @@ from seine.algebra.expressions import Call, Expression, Literal
 from seine.algebra.functions import literal, resolve_call, resolve_cast
 from seine.algebra.functions.casting import implied_cast
 from seine.algebra.types import BIGINT, JSON, STRING, TEXTS, TIMESTAMP, Type
-from seine.frontends.sql.context import Context
 from seine.frontends.sql.dialect import SeineSql
-from seine.frontends.sql.scope import key_of
+from seine.frontends.sql.scope import Context, key_of
 from seine.frontends.sql.type_names import cast_type
 
 Bind = Callable[[exp.Expr], Expression]

@@ -11,8 +11,8 @@ from sqlglot import exp
 from seine.algebra.expressions import Expression, Literal
 from seine.algebra.functions import literal, resolve_cast
 from seine.algebra.types import DAY_TIME, STRING, TIMESTAMP, YEAR_MONTH, Type
-from seine.frontends.sql.context import Context
-from seine.frontends.text.time_units import MICROSECONDS
+from seine.frontends.sql.scope import Context
+from seine.frontends.text.durations import MICROSECONDS
 
 _MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 _ISO_TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d:\d\d(\.\d{1,6})?(Z|[+-]\d\d:\d\d)?)?", re.ASCII)

@@ -18,8 +18,7 @@ from seine.algebra.functions.window_functions import length_of
 from seine.algebra.plan import Lookup, Plan, Scan
 from seine.algebra.types import Type
 from seine.frontends.sql.bind_expressions import ExpressionBinder
-from seine.frontends.sql.context import CommonTable, Context, Table
-from seine.frontends.sql.scope import FromBlock, is_exact, key_of
+from seine.frontends.sql.scope import CommonTable, Context, FromBlock, Table, is_exact, key_of
 from seine.frontends.sql.view import View
 from seine.frontends.sql.window_syntax import OWN_WINDOW
 from seine.frontends.text.names import suggest

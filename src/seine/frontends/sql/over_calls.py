@@ -14,9 +14,9 @@ from seine.algebra.expressions import Call, Expression, Literal, walk
 from seine.algebra.over_plan import OverFunction
 from seine.algebra.rank_plan import RANK_FUNCTIONS
 from seine.algebra.types import INT, TEXTS, Type
-from seine.frontends.sql.array_outputs import recorded
-from seine.frontends.sql.context import Context
+from seine.frontends.sql.block_plan import recorded
 from seine.frontends.sql.read_frames import Bind, BindAggregate, SortKey, read_framed
+from seine.frontends.sql.scope import Context
 from seine.frontends.sql.window_pairs import is_pair
 
 _PLACEHOLDER = "over "

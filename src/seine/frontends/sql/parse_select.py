@@ -16,13 +16,12 @@ from seine.algebra.over_plan import Over
 from seine.algebra.plan import Aggregate, Distinct, Plan, Project, Scan, Select, SetOperation, UnionAll, walk
 from seine.algebra.rank_plan import Rank
 from seine.frontends.sql.block_plan import Projection
-from seine.frontends.sql.context import Context, Table, WhereBinder
-from seine.frontends.sql.scope import key_of
+from seine.frontends.sql.scope import Context, Table, WhereBinder, key_of
 from seine.frontends.sql.set_operations import analyse
 from seine.frontends.sql.size_limits import refuse_large
 from seine.frontends.sql.sub_query_values import joined_values
 from seine.frontends.sql.syntax_tree import let_go, syntax_tree
-from seine.frontends.text.source_text import ScriptText
+from seine.frontends.text.lexer import ScriptText
 
 TreeReader = Callable[[ScriptText, int, int], exp.Expr]  # the syntax tree of the query between two offsets
 

@@ -22,10 +22,9 @@ from seine.algebra.over_plan import Over, OverFunction
 from seine.algebra.plan import Plan, Project, Select
 from seine.algebra.rank_plan import ROW_NUMBER, Ordering, Rank
 from seine.algebra.types import BOOLEAN, INT
-from seine.frontends.sql.context import Context
 from seine.frontends.sql.over_calls import OverCall, has_placeholder, placeholder_number
 from seine.frontends.sql.read_frames import SortKey
-from seine.frontends.sql.scope import NamedExpression
+from seine.frontends.sql.scope import Context, NamedExpression
 from seine.frontends.sql.window_pairs import is_pair
 
 _MOST_ROWS = 2**31 - 1  # what a LIMIT may be

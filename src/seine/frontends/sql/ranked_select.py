@@ -12,11 +12,10 @@ from seine.algebra.plan import Distinct, Plan, Project
 from seine.algebra.types import JSON
 from seine.frontends.sql.bind_expressions import ExpressionBinder
 from seine.frontends.sql.block_plan import block_plan
-from seine.frontends.sql.context import Context
 from seine.frontends.sql.group_by import GroupedSelect, refuse_ungrouped_windows
 from seine.frontends.sql.over_calls import OverCalls, over_calls, sort_keys
 from seine.frontends.sql.plan_over_calls import RowLimit, limited_plan, over_plan, row_count
-from seine.frontends.sql.scope import FromBlock, NamedExpression, key_of
+from seine.frontends.sql.scope import Context, FromBlock, NamedExpression, key_of
 
 BindOutputs = Callable[[exp.Select, ExpressionBinder], list[NamedExpression]]
 

@@ -26,7 +26,7 @@ from seine.algebra.over_plan import (
 from seine.algebra.plan import AggregateCall
 from seine.algebra.rank_plan import RANK_FUNCTIONS
 from seine.algebra.types import BIGINT, DAY_TIME, DOUBLE, INT, TIMESTAMP, Type
-from seine.frontends.sql.context import Context
+from seine.frontends.sql.scope import Context
 
 _WHOLE = Frame(ROWS, None, None)
 _UP_TO_PEERS = Frame(RANGE, None, 0)

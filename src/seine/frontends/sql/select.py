@@ -11,16 +11,15 @@ from sqlglot import exp
 from seine.algebra.expressions import Column, shift_columns
 from seine.algebra.functions import is_aggregate
 from seine.algebra.plan import Plan
-from seine.frontends.sql.array_outputs import recorded_outputs
 from seine.frontends.sql.bind_expressions import ExpressionBinder
-from seine.frontends.sql.block_plan import Projection
-from seine.frontends.sql.context import Context
+from seine.frontends.sql.block_plan import Projection, recorded_outputs
 from seine.frontends.sql.from_clause import Analyse, implied_name, read_from
 from seine.frontends.sql.group_by import GroupedSelect, UngroupedHops, is_grouped, refuse_ungrouped_windows
 from seine.frontends.sql.partner_joins import refuse_outer
 from seine.frontends.sql.ranked_select import is_ranked, ranked_select
 from seine.frontends.sql.scope import (
     SCALARS,
+    Context,
     FromBlock,
     FromItem,
     NamedExpression,

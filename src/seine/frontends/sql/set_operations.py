@@ -21,10 +21,9 @@ from seine.algebra.functions import TypeMismatch, common_type, resolve_cast
 from seine.algebra.plan import Distinct, Plan, Project, SetKind, SetOperation, UnionAll
 from seine.algebra.types import Type
 from seine.frontends.sql.block_plan import Projection
-from seine.frontends.sql.context import CommonTable, Context
 from seine.frontends.sql.group_by import is_grouped
 from seine.frontends.sql.ranked_select import is_ranked, limited
-from seine.frontends.sql.scope import key_of
+from seine.frontends.sql.scope import CommonTable, Context, key_of
 from seine.frontends.sql.select import analyse_select, refuse_clauses
 from seine.frontends.sql.sub_query_conditions import sub_query_condition
 

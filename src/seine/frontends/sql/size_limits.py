@@ -14,7 +14,7 @@ from sqlglot import exp
 from seine.algebra.expressions import Call, Expression
 from seine.algebra.plan import Aggregate, Join, Plan, Project, Select
 from seine.frontends.sql.block_plan import Projection
-from seine.frontends.sql.context import Context
+from seine.frontends.sql.scope import Context
 
 MAX_EXPRESSION_NODES = 100_000  # in all expressions of one query
 MAX_TABLES = 4_000  # streams and relations of one query, counted at each use

@@ -20,10 +20,9 @@ from seine.algebra.functions import TypeMismatch, literal, resolve_call
 from seine.algebra.plan import SetKind
 from seine.frontends.sql.bind_expressions import ExpressionBinder
 from seine.frontends.sql.block_plan import Projection
-from seine.frontends.sql.context import Context
 from seine.frontends.sql.from_clause import Analyse
 from seine.frontends.sql.partner_joins import PartnerJoin, from_sub_query, is_correlated, uncorrelated
-from seine.frontends.sql.scope import FromBlock, NamedExpression
+from seine.frontends.sql.scope import Context, FromBlock, NamedExpression
 from seine.frontends.sql.window_pairs import pairs_apart
 
 

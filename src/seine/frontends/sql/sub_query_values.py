@@ -17,12 +17,11 @@ from seine.algebra.functions import literal, resolve_call
 from seine.algebra.plan import Aggregate, AggregateCall
 from seine.frontends.sql.bind_expressions import AggregateCalls, ExpressionBinder
 from seine.frontends.sql.block_plan import block_plan
-from seine.frontends.sql.context import Context
 from seine.frontends.sql.dialect import SeineSql
 from seine.frontends.sql.from_clause import Analyse, read_from
 from seine.frontends.sql.group_by import is_grouped
 from seine.frontends.sql.partner_joins import PartnerJoin, is_correlated, refuse_outer
-from seine.frontends.sql.scope import OUTER, FromBlock
+from seine.frontends.sql.scope import OUTER, Context, FromBlock
 from seine.frontends.sql.sub_query_conditions import apply_condition, conditions_apart
 
 _SUPPORTED = {"expressions", "from_", "joins", "where"}

@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from seine.algebra.other_types import CAST_TYPES, holder_hint
 from seine.algebra.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, Kind, Type
-from seine.frontends.sql.context import Context
+from seine.frontends.sql.scope import Context
 
 _TYPES = {
     "BOOLEAN": BOOLEAN,

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from seine.algebra.view_definition import ViewDef
 from seine.frontends.sql.syntax_tree import syntax_tree
-from seine.frontends.text.source_text import ScriptText
+from seine.frontends.text.lexer import ScriptText
 
 
 @dataclass(frozen=True)

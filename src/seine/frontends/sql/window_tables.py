@@ -36,8 +36,7 @@ from seine.algebra.plan import Plan, Project, Select, UnionAll
 from seine.algebra.types import BIGINT, DAY_TIME, TIMESTAMP
 from seine.frontends.sql.bind_expressions import ExpressionBinder
 from seine.frontends.sql.block_plan import joined_plan
-from seine.frontends.sql.context import Context
-from seine.frontends.sql.scope import FromBlock, NamedExpression, key_of
+from seine.frontends.sql.scope import Context, FromBlock, NamedExpression, key_of
 from seine.frontends.sql.window_syntax import CUMULATE
 from seine.frontends.text.names import suggest
 

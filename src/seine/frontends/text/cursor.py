@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from seine.errors import Position, ScriptError
-from seine.frontends.text.lexer import Token, TokenKind, lex
+from seine.frontends.text.lexer import ScriptText, Token, TokenKind, lex
 from seine.frontends.text.names import fold, suggest_keyword
-from seine.frontends.text.source_text import ScriptText
 
 Item = TypeVar("Item")
 

@@ -1,4 +1,7 @@
-"""The parser of durations: plain numbers for BIGINT times, intervals for TIMESTAMP times."""
+"""The parser of durations: plain numbers for BIGINT times, intervals for TIMESTAMP times.
+
+Time units of fixed length, in microseconds.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,6 @@ from decimal import Decimal
 
 from seine.frontends.text.cursor import Cursor
 from seine.frontends.text.lexer import Token, TokenKind
-from seine.frontends.text.time_units import MICROSECONDS
 
 _AMOUNT = re.compile(r"\d+(?:\.\d*)?|\.\d+", re.ASCII)
 _UNITS = "MICROSECOND, MILLISECOND, SECOND, MINUTE, HOUR, DAY or WEEK"
@@ -53,3 +55,14 @@ def _in_range(cursor: Cursor, length: int, token: Token) -> int:
     if length >= 2**62:
         raise cursor.error(f"{token} is too long a time", at=token)
     return length
+
+
+MICROSECONDS = {
+    "MICROSECOND": 1,
+    "MILLISECOND": 1_000,
+    "SECOND": 1_000_000,
+    "MINUTE": 60_000_000,
+    "HOUR": 3_600_000_000,
+    "DAY": 86_400_000_000,
+    "WEEK": 604_800_000_000,
+}

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from seine.algebra.definitions import StreamDef
 from seine.algebra.document_plan import DocumentBlock, DocumentJoin, DocumentQuery
 from seine.errors import ScriptError
-from seine.frontends.text.source_text import ScriptText
+from seine.frontends.text.lexer import ScriptText
 from seine.frontends.xscl.parse_xscl import LONGEST_TIME, parse_xscl
 from seine.frontends.xscl.xscl_reader import VARIABLE
 

@@ -37,12 +37,11 @@ from seine.algebra.document_plan import (
 )
 from seine.algebra.namespaces import read_prefixes
 from seine.algebra.plan import Scan
-from seine.algebra.tree_pattern import CHILD, PatternNode, TreePattern, definition
-from seine.algebra.tree_pattern_text import print_term
+from seine.algebra.tree_pattern import CHILD, PatternNode, TreePattern, definition, print_term
 from seine.algebra.types import Kind
+from seine.frontends.text.durations import MICROSECONDS
+from seine.frontends.text.lexer import ScriptText
 from seine.frontends.text.names import suggest
-from seine.frontends.text.source_text import ScriptText
-from seine.frontends.text.time_units import MICROSECONDS
 from seine.frontends.xscl.read_pattern import PatternParser, refuse_twice_bound
 from seine.frontends.xscl.xscl_reader import NAME, STRING, VARIABLE, WHOLE_NUMBER, WORD, XsclReader
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from seine.errors import ScriptError
-from seine.frontends.text.source_text import ScriptText
+from seine.frontends.text.lexer import ScriptText
 
 _SPACE = re.compile(r"\s*")
 WORD = re.compile(r"[^\W\d]\w*")

@@ -27,7 +27,7 @@ from seine.algebra.types import BIGINT, BOOLEAN, STRING, XML
 from seine.documents.path_automaton import path_pattern
 from seine.graph.claims import TagIdentity
 from seine.graph.node import Filter, Node, Port
-from seine.network.joins.stream_placing import place_stream
+from seine.network.joins.join_placing import place_stream
 from seine.network.plan.birth import with_arrival
 from seine.network.plan.block_conditions import split_constants
 from seine.network.site.placing import UNPLACED, BlockRows, NodeFields, Placer, port_of

@@ -16,7 +16,7 @@ from seine.network.plan.block_conditions import Shaped
 from seine.network.site.partitioning import needs_exchange
 from seine.network.site.placing import UNPLACED, BlockRows, Placer, columns_of_types, port_of
 from seine.operators.group.aggregate_node import AggregateNode, aggregate_signature
-from seine.operators.match.fan_node import FanNode
+from seine.operators.match.fan_step import FanNode
 
 TAG_VALUE = (Literal(0, BIGINT),)
 

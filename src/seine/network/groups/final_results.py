@@ -26,12 +26,12 @@ from seine.algebra.plan import (
 from seine.errors import SeineError
 from seine.network.groups.group_purging import final_times, key_punctuations
 from seine.network.groups.pipeline_breakers import BreakerRows
-from seine.network.groups.window_keys import has_window
+from seine.network.groups.vertical_expansion import has_window
 from seine.network.joins.heard_joins import HeardJoins
 from seine.network.site.partitioning import needs_exchange
 from seine.network.site.placing import Placer, port_of
 from seine.operators.group.aggregate_node import AggregateNode
-from seine.operators.group.final_node import FinalNode
+from seine.operators.group.final import FinalNode
 from seine.operators.join.final_time import FinalTime
 from seine.optimizer.block import Block
 from seine.optimizer.fixed_frames import is_fixed

@@ -18,8 +18,8 @@ from seine.network.site.placing import Placer
 from seine.operators.group.aggregate_node import AggregateNode
 from seine.operators.group.distinct_node import DistinctNode
 from seine.operators.group.except_node import ExceptNode
+from seine.operators.group.group_release import Releases
 from seine.operators.group.multiset_node import MultisetNode
-from seine.operators.group.release_rules import Releases
 from seine.operators.join.final_time import FinalTime
 from seine.operators.join.purge_rule import PurgeRule
 from seine.operators.rank.over_node import OverNode

@@ -15,7 +15,7 @@ from seine.algebra.plan import AggregateCall
 from seine.algebra.types import BIGINT, DOUBLE
 from seine.network.site.node_memo import NodeMemo, tag_identity
 from seine.operators.group.aggregate_node import AggregateNode
-from seine.operators.match.fan_node import FanNode
+from seine.operators.match.fan_step import FanNode
 
 ROWS = AggregateCall("count_all", (), BIGINT)  # every aggregate that passes parts on counts its rows
 

@@ -15,7 +15,7 @@ from seine.network.groups.lookup_terms import lookup_terms
 from seine.network.groups.pipeline_breakers import BreakerRows, PipelineBreakers
 from seine.network.groups.set_operands import in_canonical_order, with_ordered_columns
 from seine.network.site.placing import BlockRows
-from seine.operators.group.changelog_node import ChangelogNode
+from seine.operators.group.changelog import ChangelogNode
 from seine.operators.group.distinct_node import DistinctNode
 from seine.operators.group.except_node import ExceptNode
 

@@ -7,15 +7,21 @@ of one tag: the same conditions with the same constants, in a live network the s
 What has no parts is grouped from rows: a call with DISTINCT, unless it is over the finer keys.
 
 Cites: ARGUS 5.3 (vertical expansion, choice of the smallest node)
+
+Windows among the keys of groups, with their lengths taken out as parameters: a window's size is a row.
+
+GROUP BY window(ts, 10)           window_start(ts, ?0, ?1, ?2)     row (10, 10, 0) of the fan's table
+GROUP BY window(ts, 20, 5)                                         row (20,  5, 0)
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from seine.algebra.definitions import StreamDef
-from seine.algebra.expressions import Call, Column, Expression, Literal
+from seine.algebra.event_windows import EventWindow, is_pane, window_of, windows_of
+from seine.algebra.expressions import Call, Column, Expression, Literal, Parameter
 from seine.algebra.functions.aggregate_calls import is_user_code
 from seine.algebra.plan import AggregateCall
 from seine.algebra.types import BIGINT, BOOLEAN
@@ -34,12 +40,11 @@ from seine.network.groups.partial_aggregates import (
     over_keys,
     tag_of_groups,
 )
-from seine.network.groups.window_keys import has_window
 from seine.network.plan.block_conditions import Shaped
 from seine.network.site.placing import Placer, port_of
 from seine.operators.group.aggregate_node import AggregateNode, regroup_signature, rows_signature
 from seine.operators.group.regroup_node import RegroupNode
-from seine.operators.match.fan_node import FanNode
+from seine.operators.match.fan_step import FanNode
 from seine.operators.stream.source_node import SourceNode
 from seine.optimizer.estimates import Estimates
 
@@ -278,3 +283,22 @@ class FromFiner:
         for call in calls:
             if over_all_keys(call, keys) is None:
                 carry(self._site, self._finer.node.id, call)
+
+
+def with_window_parameters(shape: Shaped, keys: Sequence[Expression]) -> tuple[Shaped, list[Expression]]:
+    """The constants of the window of GROUP BY behind those of the conditions, and keys that refer to them."""
+    windows = windows_of(keys)
+    if len(windows) != 1:
+        return shape, list(keys)
+    (window,) = windows
+    constants = [constant for constant in window.constants if isinstance(constant, Literal)]
+    first = len(shape.constants)
+    length, slide, start = (Parameter(first + i, one.type) for i, one in enumerate(window.constants))
+    general = EventWindow(window.time, (length, slide, start))
+    by_key: dict[Expression, Expression] = {window.start: general.start, window.end: general.end}
+    return replace(shape, constants=(*shape.constants, *constants)), [by_key.get(key, key) for key in keys]
+
+
+def has_window(keys: Sequence[Expression]) -> bool:
+    """Whether groups are of windows or panes: other groups are not made of these."""
+    return any(window_of(key) is not None or is_pane(key) for key in keys)

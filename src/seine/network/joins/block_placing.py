@@ -25,24 +25,22 @@ from seine.errors import SeineError
 from seine.graph.node import Node
 from seine.network.joins.heard_joins import HeardJoins
 from seine.network.joins.join_keys import ItemRows
-from seine.network.joins.join_placing import JoinPlacer
+from seine.network.joins.join_placing import JoinPlacer, Prefilters
 from seine.network.joins.join_sharing import JoinOrderSearch, JoinStep, Order
 from seine.network.joins.join_trees import TreePlan, tree_plan
 from seine.network.joins.key_search import JoinKeys
 from seine.network.joins.multi_joins import MultiPlan, multi_plan, nested_aliases, streams_at_once
 from seine.network.joins.multi_placing import place_streams_at_once
-from seine.network.joins.prefilters import Prefilters
 from seine.network.joins.rising_rows import SettlingSides
 from seine.network.joins.tree_placing import TreePart, TreePlacing
 from seine.network.plan.block_conditions import Conditions
 from seine.network.plan.strategy import AT_ONCE, BY_COST, Strategy
 from seine.network.site.placing import BlockRows, Placer
-from seine.optimizer.block import Block
+from seine.optimizer.block import Block, own_ends
 from seine.optimizer.canonical.simplify import simplify
 from seine.optimizer.equalities import with_representatives
 from seine.optimizer.estimates import Estimates
 from seine.optimizer.join_orders import JoinCosts, join_costs
-from seine.optimizer.own_windows import own_ends
 from seine.safety.graph.build_graph import BlockGraph
 from seine.safety.plans.joined_streams import JoinedStreams
 from seine.safety.plans.safe_plans import MOST_ITEMS_ENUMERATED, JoinOf, Tree, is_safe

@@ -21,7 +21,7 @@ from seine.algebra.types import BIGINT
 from seine.graph.node import Node, Port
 from seine.network.joins.join_punctuations import place_punctuations
 from seine.network.site.placing import Placer, port_of
-from seine.operators.join.derived_node import DerivedPunctuationsNode, derived_signature
+from seine.operators.join.derived_punctuations import DerivedPunctuationsNode, derived_signature
 from seine.operators.stream.punctuations_node import punctuation_signature
 from seine.optimizer.block import Block
 from seine.optimizer.equalities import punctuated_column

@@ -1,4 +1,11 @@
-"""Placing binary joins and lookups in relations, with their prefilters, punctuations and filters."""
+"""Placing binary joins and lookups in relations, with their prefilters, punctuations and filters.
+
+Prefilters: selections in front of a join or lookup that keep out what no query can use there.
+
+Cites: ARGUS 4 (conditional materialisation)
+
+Placing a stream: its source, and the resolve node if its tuples may be deleted.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +13,10 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from seine.algebra.definitions import StreamDef
-from seine.algebra.plan import Lookup, Query
+from seine.algebra.document_plan import is_published
+from seine.algebra.expressions import Column, Expression, conjunction
+from seine.algebra.plan import Lookup, Plan, Query, Scan, walk
+from seine.errors import SeineError
 from seine.graph.node import Node
 from seine.network.joins.heard_joins import HeardScheme, open_generation
 from seine.network.joins.join_punctuations import (
@@ -18,14 +28,17 @@ from seine.network.joins.join_punctuations import (
 )
 from seine.network.joins.join_sharing import JoinStep
 from seine.network.joins.key_search import JoinKeys
-from seine.network.joins.prefilters import Prefilters
 from seine.network.joins.rising_rows import NO_FACTS, SideFacts
-from seine.network.joins.stream_placing import streams_of
 from seine.network.plan.block_conditions import Conditions, shift_back
 from seine.network.plan.strategy import Strategy
 from seine.network.site.placing import Placer, port_of
+from seine.operators.documents.publish_node import publish_signature
 from seine.operators.join.join_node import JoinNode, join_signature
 from seine.operators.join.lookup_node import LookupNode, lookup_signature
+from seine.operators.match.prefilter_node import PrefilterNode
+from seine.operators.stream.resolve_node import ResolveNode
+from seine.operators.stream.source_node import SourceNode, source_signature
+from seine.optimizer.estimates import Estimates
 
 
 class JoinPlacer:
@@ -194,3 +207,95 @@ class JoinPlacer:
         """Where the start of a row is, if it is that of one tuple."""
         stream = punctuating_stream(self._placer, node)
         return None if stream is None else self._streams[stream].time
+
+
+class Prefilters:
+    """Places the prefilters of one query."""
+
+    def __init__(self, placer: Placer, strategy: Strategy, estimates: Estimates | None) -> None:
+        self._placer = placer
+        self._site = placer.site
+        self._strategy = strategy
+        self._estimates = estimates
+
+    def new(self, node: Node) -> PrefilterNode:
+        """A prefilter for the rows of a node."""
+        return self._site.insert(
+            PrefilterNode(ports=(port_of(node),), filters=(), **self._placer.like(node)), None
+        )
+
+    def claim(self, join: Node, port: int, conditions: Sequence[Expression]) -> None:
+        """Let what satisfies these conditions come to a port of a join."""
+        prefilter = join.ports[port].node
+        self._placer.claim_node(prefilter)
+        below = self._site.nodes[self._site.beneath_prefilter(join, port)]
+        self._placer.claim_filter(prefilter, conditions if self._is_selective(below, conditions) else ())
+
+    def _is_selective(self, node: Node, conditions: Sequence[Expression]) -> bool:
+        """Whether conditions on a stream keep out enough to be asked before a join asks them of pairs."""
+        if self._estimates is None or not isinstance(node, SourceNode):
+            return True
+        whole = conjunction(list(conditions)) if node.stream in self._estimates.samples else None
+        if whole is None:
+            return True
+        return self._estimates.selectivity(node.stream, whole) <= self._strategy.materialise
+
+
+def streams_of(plan: Plan) -> dict[str, StreamDef]:
+    """The streams that a plan reads, by name."""
+    return {scan.stream.name: scan.stream for scan in walk(plan) if isinstance(scan, Scan)}
+
+
+def place_stream(placer: Placer, stream: StreamDef) -> Node:
+    """The tuples of a stream, those that were deleted apart."""
+    if is_published(stream):
+        return _place_published(placer, stream)
+    hold = (stream.name,) if stream.retractable else ()
+    columns = len(stream.fields) - (stream.arrival is not None)
+    source = _standing(placer, stream, columns)
+    if source is None:
+        common = placer.common(stream.types, (stream.name,), hold, 0, 0, owner="")
+        source = _placed(placer, SourceNode(ports=(), stream=stream.name, columns=columns, **common))
+    if not stream.retractable:
+        return source
+    # Neither its time nor its arrival makes a tuple another one.
+    alike = tuple(
+        Column(index, type_)
+        for index, type_ in enumerate(stream.types)
+        if index not in (stream.time, stream.arrival)
+    )
+    return _placed(
+        placer,
+        ResolveNode(
+            ports=(port_of(source, alike),),
+            stream=stream.name,
+            window=stream.window,
+            **placer.common(stream.types, source.streams, source.hold, 1, 1, owner=placer.resolve_owner),
+        ),
+    )
+
+
+def _place_published(placer: Placer, stream: StreamDef) -> Node:
+    """What a query publishes; its reader claims all that makes it, so that it stands while it is read."""
+    node = placer.site.find(publish_signature(stream.name))
+    if node is None:
+        raise SeineError(f"nobody publishes stream {stream.name!r}", hint="create its publisher first")
+    waiting = [node.id]
+    while waiting:
+        placer.claim_node(waiting[-1])
+        waiting += placer.site.nodes[waiting.pop()].inputs
+    return node
+
+
+def _standing(placer: Placer, stream: StreamDef, columns: int) -> Node | None:
+    """The source of a stream that is there already, claimed."""
+    node = placer.site.find(source_signature(stream.name, columns))
+    if node is not None:
+        placer.claim_node(node.id)
+    return node
+
+
+def _placed(placer: Placer, candidate: SourceNode | ResolveNode) -> Node:
+    identity = candidate.signature(placer.site)
+    assert identity is not None
+    return placer.find_or_insert(candidate, identity)

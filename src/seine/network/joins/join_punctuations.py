@@ -15,7 +15,7 @@ from seine.algebra.expressions import Column, Expression, shift_columns
 from seine.graph.node import Node, Port
 from seine.network.joins.rising_rows import PromisedRow, RowScheme, SideFacts
 from seine.network.site.placing import Placer
-from seine.operators.join.derived_node import DerivedPunctuationsNode
+from seine.operators.join.derived_punctuations import DerivedPunctuationsNode
 from seine.operators.join.lookup_node import LookupNode
 from seine.operators.join.purge_rule import PurgeRule
 from seine.operators.match.prefilter_node import PrefilterNode
@@ -74,7 +74,7 @@ def _begins_anew(
 ) -> bool:
     """Whether reused values of a scheme begin anew for the rows of the other side: one stream has them all.
 
-    Every query that has such a key has the condition of `optimizer/reused_values.py` for these two streams.
+    Every query that has such a key has the condition of `optimizer/scheme_partners.py` for these two streams.
     """
     side, theirs = other
     name = punctuating_stream(placer, side)

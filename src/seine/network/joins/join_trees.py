@@ -17,8 +17,7 @@ from functools import cached_property
 from seine.optimizer.estimates import Estimates
 from seine.safety.plans.joined_parts import JoinedParts
 from seine.safety.plans.joined_streams import JoinedStreams, SchemeUse
-from seine.safety.plans.pair_joins import PairJoins, Place, representatives
-from seine.safety.plans.purge_rates import PurgeRates
+from seine.safety.plans.pair_joins import PairJoins, Place, PurgeRates, representatives
 from seine.safety.plans.safe_plans import THROUGHPUT, JoinOf, Rows, Tree, cheapest_plan, items_of, joins_of
 
 

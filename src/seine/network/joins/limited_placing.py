@@ -5,8 +5,7 @@ from __future__ import annotations
 from seine.algebra.expressions import columns_of
 from seine.algebra.memory_limit import MemoryLimit
 from seine.algebra.plan import Scan
-from seine.network.joins.prefilters import Prefilters
-from seine.network.joins.stream_placing import place_stream
+from seine.network.joins.join_placing import Prefilters, place_stream
 from seine.network.plan.block_conditions import Conditions, shift_back
 from seine.network.plan.star_block import star_of
 from seine.network.plan.strategy import Strategy

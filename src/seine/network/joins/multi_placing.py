@@ -9,9 +9,9 @@ from seine.algebra.expressions import Column, Expression
 from seine.algebra.types import Type
 from seine.graph.node import Node, Port
 from seine.network.joins.heard_joins import HeardScheme, open_generation
+from seine.network.joins.join_placing import Prefilters
 from seine.network.joins.join_punctuations import claim_punctuations, comes_from_all, place_punctuations
 from seine.network.joins.multi_joins import MultiPlan
-from seine.network.joins.prefilters import Prefilters
 from seine.network.plan.block_conditions import Conditions, shift_back
 from seine.network.plan.strategy import Strategy
 from seine.network.site.placing import Placer, port_of

@@ -25,7 +25,7 @@ from seine.algebra.expressions import Column, Expression, columns_of, shift_colu
 from seine.algebra.types import BIGINT
 from seine.graph.node import Node, Port
 from seine.network.joins.join_keys import ItemRows
-from seine.network.joins.join_placing import JoinPlacer
+from seine.network.joins.join_placing import JoinPlacer, Prefilters
 from seine.network.joins.join_punctuations import (
     Punctuating,
     comes_from_all,
@@ -37,11 +37,10 @@ from seine.network.joins.join_trees import JoinTreeRows, TreePlan, leaves
 from seine.network.joins.key_search import JoinKeys
 from seine.network.joins.multi_joins import parts_plan
 from seine.network.joins.multi_placing import multi_identity, place_multi_join
-from seine.network.joins.prefilters import Prefilters
 from seine.network.plan.block_conditions import Conditions
 from seine.network.plan.strategy import Strategy
 from seine.network.site.placing import Placer, port_of
-from seine.operators.join.derived_node import DerivedPunctuationsNode, derived_signature
+from seine.operators.join.derived_punctuations import DerivedPunctuationsNode, derived_signature
 from seine.operators.join.join_node import join_signature
 from seine.operators.stream.punctuations_node import punctuation_signature
 from seine.optimizer.equalities import punctuated_column

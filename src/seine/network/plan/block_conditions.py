@@ -32,8 +32,8 @@ from seine.optimizer.canonical.canonicalise import canonicalise, conjoin
 from seine.optimizer.canonical.fewest import fewest, follows
 from seine.optimizer.canonical.infer import infer
 from seine.optimizer.canonical.overflow import cannot_fail
+from seine.optimizer.closing_times import bounding_parts
 from seine.optimizer.equalities import equal_columns, is_equality
-from seine.optimizer.implied_bounds import bounding_parts
 
 
 @dataclass(frozen=True)

@@ -26,8 +26,7 @@ from seine.algebra.definitions import StreamDef
 from seine.algebra.expressions import Call, Column, Expression, Literal
 from seine.algebra.functions.casting import implied_cast
 from seine.algebra.plan import Join, Plan, Project, Scan, Select
-from seine.algebra.search_plan import Search
-from seine.algebra.search_terms import Term
+from seine.algebra.search_plan import Search, Term
 from seine.algebra.types import BOOLEAN, JSON, STRING
 from seine.errors import SeineError
 from seine.keyword_networks.candidate_networks import CandidateNetwork

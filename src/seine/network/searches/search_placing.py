@@ -24,9 +24,8 @@ from seine.network.groups.pipeline_breakers import BreakerRows
 from seine.network.searches.search_scopes import SearchScopes
 from seine.network.site.placing import UNPLACED, Placer
 from seine.operators.search.search_node import SearchNode, search_signature
-from seine.operators.search.searches import SearchRow
+from seine.operators.search.searches import SearchRow, TableScope
 from seine.operators.search.spot_node import SpotNode, spot_signature
-from seine.operators.search.table_scope import TableScope
 from seine.operators.search.term_codes import term_code
 from seine.operators.search.tuple_columns import TUPLE_TYPES
 from seine.operators.search.watch_node import WatchNode, watch_signature

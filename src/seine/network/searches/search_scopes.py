@@ -19,15 +19,15 @@ from seine.algebra.search_plan import SchemaGraph
 from seine.algebra.types import Kind
 from seine.graph.claims import Claim, NodeClaim, claimed_nodes
 from seine.graph.node import Node, Port
-from seine.network.joins.stream_placing import place_stream
+from seine.network.joins.join_placing import place_stream
 from seine.network.plan.birth import with_arrival
 from seine.network.plan.strategy import Strategy
 from seine.network.searches.schema_change import SchemaChange, ends_of, gone_tables
 from seine.network.site.node_memo import NodeMemo
 from seine.network.site.placing import Placer, port_of
 from seine.operators.search.search_node import SearchNode
+from seine.operators.search.searches import TableScope
 from seine.operators.search.spot_node import SpotNode
-from seine.operators.search.table_scope import TableScope
 from seine.operators.search.watch_node import WatchNode
 from seine.operators.search.watched_schema import WatchedEdge, WatchedTable
 

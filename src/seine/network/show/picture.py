@@ -17,7 +17,7 @@ from typing import Any
 
 from seine.errors import printable
 from seine.graph.node_words import BoxContent
-from seine.network.show.node_lines import NodeLine, States
+from seine.network.show.labels import NodeLine, States
 from seine.network.show.picture_boxes import BOX_HEIGHT, BOX_WIDTH, MARGIN, Box, make_boxes, place_boxes
 
 MOST_LISTED = 200  # nodes that the panel describes for one box

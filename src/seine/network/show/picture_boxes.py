@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 
-from seine.network.show.node_lines import NodeLine
+from seine.network.show.labels import NodeLine
 
 MOST_SINGLE_BOXES = 80
 PILE_LEVELS = range(4)  # at each, nodes of `Node.pile_level` up to it are piled; until few boxes are left

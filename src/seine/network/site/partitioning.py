@@ -21,7 +21,7 @@ from seine.algebra.expressions import Call, Column, Expression, Literal, Paramet
 from seine.algebra.types import BIGINT
 from seine.graph.node import Node
 from seine.graph.standing_nodes import NodesView
-from seine.operators.match.fan_node import FanNode
+from seine.operators.match.fan_step import FanNode
 from seine.operators.match.prefilter_node import PrefilterNode
 
 Partitioning: TypeAlias = tuple[frozenset[Expression], ...]

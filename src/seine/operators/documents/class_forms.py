@@ -27,7 +27,7 @@ from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 from seine.algebra.tree_pattern import TEXT_TESTS, PatternNode, TreePattern, ValueTest, paths_of
-from seine.documents.xpath_number import xpath_number
+from seine.documents.match_pattern import xpath_number
 from seine.operators.documents.constant_index import (
     DIFFERS,
     EQUAL,

@@ -26,6 +26,7 @@ from seine.algebra.tree_pattern import TreePattern
 from seine.documents.document import Document
 from seine.documents.match_pattern import PatternMatch, TooManyBindings, match_pattern
 from seine.graph.parameter_table import ParameterTable
+from seine.operators.documents.bounded_pairs import TagBytes, owners_of
 from seine.operators.documents.class_forms import ClassForms, FormRow
 from seine.operators.documents.document_form import DocumentForm, FormBlock
 from seine.operators.documents.operand_bindings import (
@@ -45,10 +46,8 @@ from seine.operators.documents.operand_rows import (
     PATTERNS,
     column,
 )
-from seine.operators.documents.tag_bytes import TagBytes, owners_of
 from seine.operators.state.work_budget import NodeFault, byte_account
-from seine.operators.step.arrived_delta import ArrivedDelta
-from seine.operators.step.working_nodes import AnyOutput, Pushing
+from seine.operators.step.working_nodes import AnyOutput, ArrivedDelta, Pushing
 from seine.rows.coalesce import MIN_ROWS_OF_PIECE
 from seine.rows.delta import ARRIVAL_NUMBER, Delta, data_names
 from seine.typed_json import json_decoder

@@ -22,7 +22,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 
 from seine.algebra.arrays import FloatArray
-from seine.documents.xpath_number import xpath_number
+from seine.documents.match_pattern import xpath_number
 
 EQUAL, EQUAL_NUMBER, STARTS, CONTAINS, WITHIN, DIFFERS = (
     "=",

@@ -39,7 +39,7 @@ import pyarrow as pa
 
 from seine.algebra.arrays import IntArray
 from seine.graph.parameter_table import ParameterTable
-from seine.operators.documents.bounded_pairs import ListedClasses, bounded_pairs
+from seine.operators.documents.bounded_pairs import ListedClasses, TagBytes, bounded_pairs, owners_of
 from seine.operators.documents.edge_frequency import EdgeFrequency
 from seine.operators.documents.held_documents import (
     FlatWitnesses,
@@ -65,7 +65,6 @@ from seine.operators.documents.pair_candidates import (
     PairClasses,
     ProbingWitnesses,
 )
-from seine.operators.documents.tag_bytes import TagBytes, owners_of
 from seine.operators.state.sorted_run import SortedRun, take_rows
 from seine.operators.state.store import Store
 from seine.operators.state.work_budget import NodeFault, byte_account, spend_candidates

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol
 from msgspec import Struct
 
 from seine.documents.document import Document, DocumentNode, number_of
-from seine.documents.first_nodes import first_below
+from seine.documents.match_pattern import first_below
 from seine.operators.documents.document_form import DocumentForm, FormBlock, FormItem
 
 MOST_BINDINGS = 100_000  # of one block in one document, and of one form in one pair

@@ -29,9 +29,8 @@ from seine.graph.node_words import ColumnWords, NodeWords, RowPart
 from seine.graph.standing_nodes import NodesView, Signature
 from seine.operators.documents.operand_rows import DOCUMENT, RESULT_LATEST, column
 from seine.operators.match.filters import Tables, selection_of
-from seine.operators.match.matched_rows import matched
-from seine.operators.step.arrived_delta import ArrivedDelta
-from seine.operators.step.working_nodes import AnyOutput, HostFlow, Pushing, StatelessNode
+from seine.operators.match.selection import matched
+from seine.operators.step.working_nodes import AnyOutput, ArrivedDelta, HostFlow, Pushing, StatelessNode
 from seine.rows.delta import ARRIVAL_NUMBER, Delta, data_names
 
 

@@ -10,7 +10,7 @@ from seine.algebra.expressions import Expression
 from seine.graph.node import Node
 from seine.graph.node_words import ColumnWords, RowPart
 from seine.graph.standing_nodes import NodesView, Signature
-from seine.operators.match.fan_node import FanNode
+from seine.operators.match.fan_step import FanNode
 
 
 @dataclass(frozen=True)

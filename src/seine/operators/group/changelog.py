@@ -7,31 +7,36 @@ delivers a changelog.
     SELECT a FROM s UNION ALL SELECT b FROM t
 
     rows ──> events (+ at _s, - at _e or _d) ──(progress)──> counts by (start, columns) ──> + and - rows
+
+The node of a changelog of rows: every end of a row is a record, not only its beginning.
+
+    row [5, 9)      + at 5, - at 9
+
+Its operator is `changelog.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
 from seine.algebra.arrays import AnyArray
+from seine.graph.node_words import NodeWords
+from seine.operators.group.breaker_node import SetOperatorNode
 from seine.operators.state.change_layout import ChangeLayout, lay_out
 from seine.operators.state.event_queue import EventColumns, EventQueue, EventTimes, times_of, weights_of
 from seine.operators.state.identified_rows import BUCKETS, open_rows, take_identities
 from seine.operators.state.keyed_table import HASH, KeyedTable
 from seine.operators.state.sorted_run import END
 from seine.operators.state.store import Store
+from seine.operators.step.working_nodes import HostFlow, StatefulNode
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, Delta, data_names
 from seine.rows.grouping import group_rows, normalise
 from seine.rows.hashing import hash_columns
-
-if TYPE_CHECKING:
-    from seine.operators.group.changelog_node import ChangelogNode
-
 
 LASTING = "_l"  # whether a row never ends
 
@@ -158,3 +163,22 @@ def _repeat(times: AnyArray) -> tuple[AnyArray, AnyArray]:
     """
     places = np.repeat(np.arange(len(times)), times)
     return places, np.arange(len(places)) - (np.cumsum(times) - times)[places]
+
+
+@dataclass(frozen=True)
+class ChangelogNode(SetOperatorNode, StatefulNode):
+    """Turns the natural end of each row into an early end, emitted when it is reached."""
+
+    kind = "changelog"
+    reason = "same changelog"
+    tint = "#a0713d"
+
+    def make_operator(self, flow: HostFlow) -> ChangelogOperator:
+        return ChangelogOperator(self)
+
+    @property
+    def row_inputs(self) -> int:
+        return len(self.ports)
+
+    def describe(self, words: NodeWords) -> str:
+        return "reports the end of every row"

@@ -9,30 +9,35 @@ since the times of their tuples are among the values. Law, for `emit = 'final'`:
 
     left rows ──> at their start, and when they close ──┐
     pairs     ──> at their start ───────────────────────┴─(progress)─> final rows, + only
+
+The node of the final rows of semi and anti joins (`emit = 'final'`).
+
+    SELECT * FROM ad ANTI JOIN click ON click.adid = ad.adid          WITH (emit = 'final')
+
+Its operator is `final_partners.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from seine.algebra.arrays import AnyArray, IntArray
 from seine.algebra.plan import SetKind
+from seine.graph.node_words import NodeWords
+from seine.operators.group.breaker_node import SetOperatorNode
 from seine.operators.state.event_queue import TIME, EventQueue
 from seine.operators.state.keyed_table import HASH, KeyedMatches, KeyedTable
 from seine.operators.state.sorted_run import END, START
 from seine.operators.state.store import Store
+from seine.operators.step.working_nodes import HostFlow, StatefulNode
 from seine.rows.clock import Clock
 from seine.rows.column_arrays import ColumnArray, as_arrow, as_column, take_values
 from seine.rows.delta import FOREVER, Delta, concat_batches, data_names
 from seine.rows.grouping import group_rows, normalise
-
-if TYPE_CHECKING:
-    from seine.operators.group.final_partners_node import FinalPartnersNode
 
 _KIND, _LIVE, _COUNT, _FIRST = "_p", "_live", "_m", "_first"
 _BEGINS, _MEETS, _CLOSES = 0, 1, 2  # a left row begins; one is in a pair that begins; no more pairs begin
@@ -153,3 +158,30 @@ class _Rows:
         for life, name in zip(lives, (START, END), strict=True):
             life[number[begun]] = due[name].to_numpy()[begun]
         return _Rows(count, first, lives, closes, was)
+
+
+@dataclass(frozen=True)
+class FinalPartnersNode(SetOperatorNode, StatefulNode):
+    """Rows of the first input, each once: at the first pair that it is in, or as it was in none."""
+
+    kind = "final_partners"
+    reason = "same final rows"
+    tint = "#c2458f"
+    rule: str = SetKind.ANTI.value
+    closes: int | None = None  # a column with the time after which a row is in no new pair
+
+    def make_operator(self, flow: HostFlow) -> FinalPartnersOperator:
+        return FinalPartnersOperator(self)
+
+    @property
+    def row_inputs(self) -> int:
+        return len(self.ports)
+
+    @property
+    def operation(self) -> tuple[str, int | None]:
+        return (f"final {self.rule}", self.closes)
+
+    def describe(self, words: NodeWords) -> str:
+        if self.rule == SetKind.SEMI.value:
+            return "rows of the first input, once each, when they are first in a pair of the second"
+        return "rows of the first input that were in no pair of the second, once each"

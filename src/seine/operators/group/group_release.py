@@ -7,12 +7,14 @@ state for computing it is dropped.
 To find the groups that are finished means to look at all of them, so punctuations gather until there is
 one for every sixteen groups, or a step brings none. For keys that are times there is a look when as many
 tuples have come as groups were left by the last, and some more.
+
+The rules by which groups become final: punctuations of their keys, and keys that are event times.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -22,9 +24,9 @@ import pyarrow.compute as pc
 from seine.algebra.arrays import AnyArray
 from seine.algebra.expressions import Column
 from seine.graph.node import Port
-from seine.operators.group.release_rules import Releases
-from seine.operators.join.final_time import passed
+from seine.operators.join.final_time import FinalTime, passed
 from seine.operators.join.key_punctuations import Punctuators
+from seine.operators.join.purge_rule import PurgeRule
 from seine.operators.state.sorted_run import END, KEY, START, SortedRun
 from seine.operators.state.store import Store
 from seine.rows.clock import Clock
@@ -108,3 +110,15 @@ class Releasing:
         places: AnyArray = run.batch[_PLACE].to_numpy()
         finished: AnyArray = places[self._punctuators.finished(run, store)]
         return finished
+
+
+@dataclass(frozen=True)
+class Releases:
+    """What frees groups: the punctuations that come by the last ports of their node, and keys that are times.
+
+    `purges` say who punctuates which keys.
+    """
+
+    purges: tuple[PurgeRule, ...] = ()
+    punctuators: int = 0
+    clocks: tuple[FinalTime, ...] = ()

@@ -29,7 +29,7 @@ from seine.graph.node_words import NodeWords
 from seine.operators.group.breaker_node import SetOperatorNode
 from seine.operators.group.copies import Copies
 from seine.operators.group.except_ import ExceptOperator
-from seine.operators.group.release_rules import Releases
+from seine.operators.group.group_release import Releases
 from seine.operators.step.working_nodes import HostFlow, StatefulNode
 
 if TYPE_CHECKING:

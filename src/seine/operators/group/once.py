@@ -8,28 +8,37 @@ once more with their number.
     rows ──> the first so far and a count, by tag, key and period
                  ├──(progress passes its start)──> + row, 0
                  └──(progress passes the period)──> + row, followed; forgotten
+
+The node of first results.
+
+    CREATE QUERY q WITH (once = 'card', per = INTERVAL '1' HOUR) AS SELECT card, amount FROM payment WHERE ...
+
+    ... ── fan [tag -> tag, 1 hour, card, amount] ── once, by tag and card ── deliver card, amount, followed
+
+Queries that name the same columns of the same rows share it: of which period is in the rows. Its operator is
+`once.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
 from seine.algebra.arrays import AnyArray, BoolArray, IntArray
 from seine.algebra.expressions import Column
+from seine.graph.node_words import ColumnWords, NodeWords, RowPart
+from seine.operators.group.breaker_node import SetOperatorNode
 from seine.operators.state.runs import Runs
 from seine.operators.state.sorted_run import END, KEY, START, SortedRun, take_rows
 from seine.operators.state.store import Store
+from seine.operators.step.working_nodes import HostFlow, StatefulNode
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, NEVER, Delta, concat_batches
 from seine.rows.grouping import as_mask, dense_ranks, group_rows
 from seine.rows.hashing import hash_columns
-
-if TYPE_CHECKING:
-    from seine.operators.group.once_node import OnceNode
 
 _TAG, _PER = "c0", "c1"
 _DUE, _COUNT, _EMITTED = (
@@ -153,3 +162,26 @@ def _with(rows: pa.RecordBatch, values: dict[str, AnyArray]) -> pa.RecordBatch:
     for name, column in values.items():
         rows = rows.set_column(rows.schema.get_field_index(name), name, pa.array(column))
     return rows
+
+
+@dataclass(frozen=True)
+class OnceNode(SetOperatorNode, StatefulNode):
+    """The first row of a key in each period, by tag, and how many followed."""
+
+    kind = "once"
+    reason = "first rows by the same columns"
+    tint = "#e8590c"
+
+    def make_operator(self, flow: HostFlow) -> OnceOperator:
+        return OnceOperator(self)
+
+    @property
+    def row_inputs(self) -> int:
+        return len(self.ports)
+
+    def row_parts(self, words: ColumnWords) -> tuple[RowPart, ...]:
+        below = words.row_parts(self.inputs[0])[0]
+        return (RowPart(f"rows #{self.id}", (*below.names, "followed"), below.tagged),)
+
+    def describe(self, words: NodeWords) -> str:
+        return "the first row of a key in each period, and how many followed"

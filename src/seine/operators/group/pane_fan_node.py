@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from seine.graph.node_words import ColumnWords, NodeWords, RowPart
-from seine.operators.match.fan_node import FanNode
+from seine.operators.match.fan_step import FanNode
 
 
 @dataclass(frozen=True)

@@ -27,11 +27,10 @@ from seine.algebra.types import Type
 from seine.evaluate.evaluate import truth
 from seine.graph.node_words import ColumnWords, NodeWords, RowPart
 from seine.operators.group.breaker_node import SetOperatorNode
-from seine.operators.group.merge_step import merged
+from seine.operators.group.merge_node import merged
 from seine.operators.join.combination import GatheredRows, PairColumns, key_columns
 from seine.operators.state.relation_index import RelationIndex
-from seine.operators.step.arrived_delta import ArrivedDelta
-from seine.operators.step.working_nodes import AnyOutput, HostFlow, Pushing, StatelessNode
+from seine.operators.step.working_nodes import AnyOutput, ArrivedDelta, HostFlow, Pushing, StatelessNode
 from seine.rows.delta import Delta
 
 _WORDS = {

@@ -29,9 +29,9 @@ import pyarrow as pa
 from seine.algebra.arrays import AnyArray, IntArray
 from seine.graph.node_words import NodeWords
 from seine.operators.group.breaker_node import SetOperatorNode
+from seine.operators.state.event_queue import RowBuffer
 from seine.operators.state.keyed_table import HASH, KeyedTable
 from seine.operators.state.store import Store
-from seine.operators.state.waiting_rows import RowBuffer
 from seine.operators.step.working_nodes import HostFlow, StatefulNode
 from seine.rows.clock import Clock
 from seine.rows.column_arrays import as_arrow, as_column, take_values

@@ -12,28 +12,37 @@ Rows are compared by hash: where two values have the same, a punctuation is emit
 Cites: SAFETY 5.2 (safe plans of binary joins)
 Differs: SAFETY does not say how a join beneath another lets it know; here it punctuates when it holds no
 more.
+
+A barrier over buckets: a punctuation that every bucket of a join sends counts when the last has.
+
+Derived punctuations: what a join can punctuate of its own output, from punctuations of an input.
+
+    bid punctuated: itemid 7 ──> the join holds no more bids of item 7 ──> its output punctuated: itemid 7
+
+Law: a punctuation of an input's values is one of the output's, once the join holds no row of that input with
+these values: then no combination to come has them. The join works it out, beside the rows that it holds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
 from seine.algebra.arrays import AnyArray
 from seine.algebra.expressions import Column
-from seine.graph.node import Port
-from seine.operators.join.bucket_consensus import arrived, gathered
+from seine.graph.node import Node, Port
+from seine.graph.node_words import ColumnWords, NodeWords, RowPart
+from seine.graph.standing_nodes import NodesView, Signature
 from seine.operators.state.runs import Runs
 from seine.operators.state.sorted_run import END, KEY, START, SortedRun, take_rows
 from seine.operators.state.store import Store
-from seine.rows.delta import NEVER, Delta, DerivedPunctuations
+from seine.operators.step.working_nodes import HostFlow
+from seine.operators.stream.punctuations_node import PunctuationsNode
+from seine.rows.delta import NEVER, Delta, DerivedPunctuations, concat_batches
 from seine.rows.hashing import hash_columns
-
-if TYPE_CHECKING:
-    from seine.operators.join.derived_node import DerivedPunctuationsNode
 
 SINCE = "since_derived"  # rows and punctuations since the last look, and what time and held rows were then
 WAITING, PARTS = "derived", "_parts"  # punctuations that wait: before and behind the id of the node
@@ -174,3 +183,104 @@ class PunctuationDerivers:
         due = bool((punctuations or rows or then != now) and (idle or worth))
         store.head[SINCE] = [0, 0, now] if due else [rows, punctuations, then]
         return due
+
+
+def arrived(pieces: Sequence[Delta]) -> pa.RecordBatch | None:
+    """The punctuations that came by a port, with the columns that they brought."""
+    batches = [delta.plus for delta in pieces if delta.plus.num_rows]
+    if not batches:
+        return None
+    names = [KEY, START, END, *(name for name in batches[0].schema.names if name[0] == "c")]
+    return concat_batches([batch.select(names) for batch in batches])
+
+
+def gathered(came: pa.RecordBatch | None, waiting: Runs, buckets: int) -> pa.RecordBatch | None:
+    """The punctuations that all buckets have sent by now, each once; others wait.
+
+    The last column of a punctuation is the number of the bucket that sends it. To send it again says nothing.
+    """
+    if came is None:
+        return None
+    whole = concat_batches([*(run.plain() for run in waiting.overlapping()), came])
+    names = [name for name in whole.schema.names if name[0] == "c"]
+    kinds, count = _kinds([whole[name] for name in names[:-1]], whole.num_rows)
+    sent = np.unique(kinds * buckets + whole[names[-1]].to_numpy())
+    complete = np.bincount(sent // buckets, minlength=count) == buckets
+    if not complete.any():
+        waiting.add(SortedRun.of(came, KEY))
+        waiting.settle(NEVER)
+        return None
+    waiting.clear()
+    waiting.add(SortedRun.of(take_rows(whole, np.flatnonzero(~complete[kinds])), KEY))
+    _, firsts = np.unique(kinds, return_index=True)
+    return take_rows(whole.drop_columns(names[-1:]), firsts[complete])
+
+
+def _kinds(columns: Sequence[pa.Array], rows: int) -> tuple[AnyArray, int]:
+    """For each row the number of its values, from 0 on, and how many numbers there are.
+
+    >>> _kinds([pa.array(["a", None, "a"]), pa.array([1, 1, 1])], 3)[0].tolist()
+    [0, 1, 0]
+    """
+    kinds, count = np.zeros(rows, np.int64), 1
+    for column in columns:
+        encoded = column.dictionary_encode("encode")
+        codes = encoded.indices.to_numpy().astype(np.int64)
+        distinct, kinds = np.unique(kinds * len(encoded.dictionary) + codes, return_inverse=True)
+        count = len(distinct)
+    return kinds, count
+
+
+@dataclass(frozen=True)
+class DerivedPunctuationsNode(Node):
+    """Punctuations of a join's output: an input has punctuated values, and no row is held with them.
+
+    The first port is the join, the second brings punctuations of its input `side`; they have the values of
+    `columns` of that input's rows. The join works on them, where its own rows are; so no reader may come to
+    listen when it has run. A row has these values and, behind them, the number of the bucket that sends it: a
+    punctuation that went to every bucket is sent by each. One that `gathers` has come like that itself.
+    """
+
+    kind = "derived"
+    reason = "same punctuations of the same join"
+    is_punctuation = True
+    side: int
+    columns: tuple[int, ...]
+    gathers: bool = False
+
+    @property
+    def by_all(self) -> bool:
+        """Whether every bucket of the join sends each punctuation."""
+        return self.ports[1].broadcast
+
+    @property
+    def work_at(self) -> int:
+        return self.inputs[0]
+
+    @property
+    def receiving(self) -> Sequence[int]:
+        return (1,)
+
+    def signature(self, standing: NodesView) -> Signature:
+        return derived_signature(self.inputs, self.side, self.columns)
+
+    def describe(self, words: NodeWords) -> str:
+        return f"punctuations that #{self.inputs[0]} derives from {words.describe(self._origin(words))}"
+
+    def row_parts(self, words: ColumnWords) -> tuple[RowPart, ...]:
+        return (RowPart(f"punctuations of #{self.inputs[0]}", self._origin(words).column_names(words)),)
+
+    def _origin(self, words: ColumnWords) -> PunctuationsNode:
+        """The punctuations of a stream from which these follow."""
+        below = words.nodes[self.inputs[1]]
+        assert isinstance(below, DerivedPunctuationsNode | PunctuationsNode)
+        return below._origin(words) if isinstance(below, DerivedPunctuationsNode) else below
+
+
+def derived_signature(inputs: Sequence[int], side: int, columns: Hashable) -> Signature:
+    return ("derived", tuple(inputs), side, columns)
+
+
+def derived_punctuations_of(join: int, flow: HostFlow) -> list[DerivedPunctuationsNode]:
+    """The derived punctuations of a join that are read."""
+    return [node for node in flow.listeners(join) if isinstance(node, DerivedPunctuationsNode)]

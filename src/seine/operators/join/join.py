@@ -38,11 +38,11 @@ from seine.operators.join.join_purge import ROW_NAMES, Purging
 from seine.operators.join.settled_rows import SettledRows
 from seine.operators.join.time_bounds import Reach
 from seine.operators.match.any_of import AnyOf
+from seine.operators.state.event_queue import RowBuffer
 from seine.operators.state.retractable_rows import RetractableRows
 from seine.operators.state.runs import Runs
 from seine.operators.state.sorted_run import EARLY, END, KEY, START, UNTIL, SortedRun
 from seine.operators.state.store import Store
-from seine.operators.state.waiting_rows import RowBuffer
 from seine.rows.clock import Clock
 from seine.rows.coalesce import coalesce
 from seine.rows.delta import (
@@ -56,7 +56,7 @@ from seine.rows.delta import (
 )
 
 if TYPE_CHECKING:
-    from seine.operators.join.derived_node import DerivedPunctuationsNode
+    from seine.operators.join.derived_punctuations import DerivedPunctuationsNode
     from seine.operators.join.join_node import JoinNode
 
 

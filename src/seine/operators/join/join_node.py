@@ -19,7 +19,7 @@ from seine.algebra.expressions import Expression, shift_columns
 from seine.graph.node import FilteringNode
 from seine.graph.node_words import BoxContent, ColumnWords, NodeWords, RowPart
 from seine.graph.standing_nodes import Family, NodesView, Signature
-from seine.operators.join.derived_node import DerivedPunctuationsNode, derived_punctuations_of
+from seine.operators.join.derived_punctuations import DerivedPunctuationsNode, derived_punctuations_of
 from seine.operators.join.final_time import FinalTime
 from seine.operators.join.join import JoinOperator
 from seine.operators.join.join_words import describe_equalities, join_box_lines, sides_read

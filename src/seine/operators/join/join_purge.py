@@ -33,7 +33,7 @@ from seine.algebra.expressions import Call, Column, Expression, columns_of
 from seine.algebra.types import BOOLEAN
 from seine.evaluate.evaluate import evaluate, truth
 from seine.graph.node import Port
-from seine.operators.join.bucket_consensus import arrived, gathered
+from seine.operators.join.derived_punctuations import arrived, gathered
 from seine.operators.join.join_pairs import SIDES
 from seine.operators.join.purge_rule import PurgeRule
 from seine.operators.state.runs import Runs

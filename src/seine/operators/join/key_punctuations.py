@@ -15,13 +15,13 @@ import pyarrow as pa
 
 from seine.algebra.arrays import AnyArray, BoolArray
 from seine.graph.node import Port
-from seine.operators.join.bucket_consensus import arrived, gathered
+from seine.operators.join.derived_punctuations import arrived, gathered
 from seine.operators.join.join_purge import HeldRows, covered
 from seine.operators.join.purge_rule import PurgeRule
+from seine.operators.state.event_queue import RowBuffer
 from seine.operators.state.runs import Runs
 from seine.operators.state.sorted_run import KEY, SortedRun
 from seine.operators.state.store import Store
-from seine.operators.state.waiting_rows import RowBuffer
 from seine.rows.delta import FOREVER, NEVER, Delta
 
 READY = "_r"  # of a punctuation: every tuple before it started at this instant or earlier

@@ -22,8 +22,7 @@ from seine.operators.join.combination import GatheredRows, PairProjection, key_c
 from seine.operators.match.any_of import AnyOf
 from seine.operators.state.relation_index import RelationIndex
 from seine.operators.state.sorted_run import KEY
-from seine.operators.step.arrived_delta import ArrivedDelta
-from seine.operators.step.working_nodes import AnyOutput, Pushing
+from seine.operators.step.working_nodes import AnyOutput, ArrivedDelta, Pushing
 from seine.rows.coalesce import coalesce
 from seine.rows.delta import Delta, carried_names
 

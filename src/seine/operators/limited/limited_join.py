@@ -36,8 +36,8 @@ from seine.operators.limited.memory_account import MemoryAccount
 from seine.operators.limited.replay import Replay
 from seine.operators.limited.residents import END, START, UNTIL, ArrivedTuples
 from seine.operators.limited.tokens import Carrier, Relations
+from seine.operators.state.event_queue import RowBuffer
 from seine.operators.state.store import Store
-from seine.operators.state.waiting_rows import RowBuffer
 from seine.rows.clock import Clock
 from seine.rows.coalesce import coalesce
 from seine.rows.column_arrays import to_doubles

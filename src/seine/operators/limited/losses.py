@@ -23,9 +23,14 @@ from seine.algebra.star import Probe
 from seine.operators.join.combination import key_columns
 from seine.operators.limited.residents import END, START, Residents
 from seine.operators.limited.shed_sample import GONE, WEIGHT, Ghosts
-from seine.operators.limited.star_combinations import Combinations, Partners, TupleLives, extended
+from seine.operators.limited.star_combinations import (
+    Combinations,
+    Partners,
+    TupleLives,
+    extended,
+    importance_of,
+)
 from seine.operators.limited.tokens import Relations
-from seine.operators.limited.weighing import importance_of
 from seine.operators.state.relation_index import RelationIndex
 from seine.rows.delta import FOREVER, concat_batches
 

@@ -12,7 +12,7 @@ from seine.algebra.arrays import IntArray
 from seine.operators.limited.arrival_join import ArrivalJoin
 from seine.operators.limited.join_memory import JoinMemory
 from seine.operators.limited.residents import ArrivedTuples
-from seine.operators.limited.weighing import importance_of_all
+from seine.operators.limited.star_combinations import importance_of_all
 from seine.operators.limited.window_capacity import WindowCapacity
 from seine.rows.delta import Delta
 

@@ -7,24 +7,27 @@
 Law: `extended(start, probes)` gives every combination of a combination of `start` with one tuple of each
 probed item whose keys are equal, whose conditions hold, and whose lifetimes overlap: the latest start is
 before the earliest end up to which a tuple resides.
+
+The importance of results: the minimum, sum or product of the importances of their stream tuples.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
-from seine.algebra.arrays import IntArray
+from seine.algebra.arrays import FloatArray, IntArray
 from seine.algebra.expressions import Expression
 from seine.algebra.star import Probe, Star
 from seine.evaluate.data_columns import DataColumns
 from seine.evaluate.evaluate import evaluate, truth
 from seine.operators.join.combination import GatheredRows
 from seine.operators.state.relation_index import RelationIndex
+from seine.rows.column_arrays import to_doubles
 from seine.rows.delta import FOREVER, NEVER
 
 
@@ -130,3 +133,23 @@ def extended(
             at, tuples = at[early], tuples[early]
         more = combinations.joined(probe.item, others, at, tuples).where(probe.conditions)
         yield from extended(more, probes[1:], partners[1:])
+
+
+_COMBINED: dict[str, Callable[..., FloatArray]] = {"min": np.minimum, "sum": np.add, "product": np.multiply}
+
+
+@np.errstate(over="ignore")  # it is infinite then
+def importance_of(combinations: Combinations, star: Star, how: str) -> FloatArray:
+    """The importance of each combination; 1 if no stream has IMPORTANCE BY."""
+    total: FloatArray | None = None
+    for item in star.items:
+        if item.importance is not None:
+            column = to_doubles(combinations[item.start + item.importance])
+            total = column if total is None else _COMBINED[how](total, column)
+    return np.ones(combinations.num_rows) if total is None else total
+
+
+@np.errstate(over="ignore")
+def importance_of_all(combinations: Combinations, star: Star, how: str) -> float:
+    """The sum of the importances of combinations."""
+    return float(importance_of(combinations, star, how).sum())

@@ -30,12 +30,10 @@ from seine.graph.node import Node
 from seine.graph.parameter_table import ParameterTable
 from seine.operators.match.computed_rows import Picked, computed, parameters_in
 from seine.operators.match.filters import Tables, table_columns
-from seine.operators.match.matched_rows import matched
 from seine.operators.match.residual import Pairs
-from seine.operators.match.selection import SelectionGroup
-from seine.operators.step.arrived_delta import ArrivedDelta
+from seine.operators.match.selection import SelectionGroup, matched
 from seine.operators.step.record_form import Form, RecordRows
-from seine.operators.step.working_nodes import AnyOutput, Pushing
+from seine.operators.step.working_nodes import AnyOutput, ArrivedDelta, Pushing
 from seine.rows.grouping import group_rows
 from seine.rows.hashing import hash_columns
 

@@ -7,12 +7,21 @@ The assignment of rows to event-time windows: each row once for every window tha
 
 Lengths are constants of queries, a row of a parameter table each: the rows come as pairs (row, query's row of
 the table), and every pair has lengths of its own. A row whose time is NULL is in no window.
+
+A selection and projection in front of a pipeline breaker that tells the rows of different queries apart.
+
+    SELECT count(*) FROM s WHERE v > 5 GROUP BY k            row (k=1, v=9) of s
+    SELECT count(*) FROM s WHERE v > 7 GROUP BY k            fan ──> (tag 1, k=1), (tag 2, k=1)
+
+Law: fan(rows) = {tag(i) + expressions(row, i) | row of the input, i row of the table, condition i holds}.
+Without state.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -20,20 +29,20 @@ import pyarrow as pa
 from seine.algebra.arrays import IntArray
 from seine.algebra.event_windows import PANE, UNTIL, WINDOW_END, EventWindow, window_of, windows_of
 from seine.algebra.expressions import Call, Expression
+from seine.algebra.plan_text import SqlText
 from seine.evaluate.data_columns import DataColumns
 from seine.evaluate.evaluate import evaluate
 from seine.evaluate.kernels.spending import begin, spend
 from seine.evaluate.kernels.window_bounds import latest_starts
+from seine.graph.node import SelectingNode
+from seine.graph.node_words import ColumnWords, NodeWords, RowPart
+from seine.graph.standing_nodes import NodesView, Signature
 from seine.operators.match.computed_rows import Picked, computed, parameters_in
 from seine.operators.match.filters import Tables, selection_of, table_columns
-from seine.operators.match.matched_rows import matched
 from seine.operators.match.residual import Pairs
-from seine.operators.step.arrived_delta import ArrivedDelta
-from seine.operators.step.working_nodes import AnyOutput, Pushing
+from seine.operators.match.selection import matched
+from seine.operators.step.working_nodes import AnyOutput, ArrivedDelta, HostFlow, Pushing, StatelessNode
 from seine.rows.delta import FOREVER, Delta
-
-if TYPE_CHECKING:
-    from seine.operators.match.fan_node import FanNode
 
 
 class FanStep:
@@ -170,3 +179,42 @@ def assign(window: EventWindow, evaluating: Evaluating) -> Assigned:
     starts = latest[places] - back * slides[places]
     pairs = places if known is None else known[places]
     return Assigned(pairs, starts, starts + lengths[places])
+
+
+_TAG = (SqlText("tag"),)
+
+
+@dataclass(frozen=True)
+class FanNode(SelectingNode, StatelessNode):
+    """What satisfies a row of the table goes on, computed, with that row's tag in front.
+
+    So queries that differ in constants share the pipeline breaker behind it, each with tags of its own. The
+    expressions may have parameters too; the tag is the table's last column. An untagged fan has one row.
+    """
+
+    kind = "fan"
+    reason = "same conditions, up to constants"
+    drawn_with_reader = True
+    expressions: tuple[Expression, ...]
+    tagged: bool
+
+    @property
+    def computed(self) -> tuple[tuple[int, tuple[Expression, ...]], ...]:
+        return (*super().computed, (self.filter.table, self.expressions))
+
+    def make_step(self, port: int, flow: HostFlow) -> FanStep:
+        return FanStep(self, flow.tables)
+
+    def signature(self, standing: NodesView) -> Signature | None:
+        return None
+
+    def describe(self, words: NodeWords) -> str:
+        names = words.row_parts(self.id)[0].names[self.tagged :]
+        below = words.names(self.inputs[0])
+        return words.select_list(self.expressions, names, below, self.filter.table)
+
+    def row_parts(self, words: ColumnWords) -> tuple[RowPart, ...]:
+        below = words.names(self.inputs[0])
+        texts = words.computed(self.expressions, below, self.filter.table)
+        names = (*_TAG[: self.tagged], *words.short_names(texts))
+        return (RowPart(f"#{self.id}", names, self.tagged),)

@@ -12,8 +12,7 @@ import pyarrow as pa
 from seine.algebra.arrays import AnyArray
 from seine.evaluate.data_columns import DataColumns
 from seine.operators.match.filters import Tables, any_of
-from seine.operators.step.arrived_delta import ArrivedDelta
-from seine.operators.step.working_nodes import AnyOutput, Pushing
+from seine.operators.step.working_nodes import AnyOutput, ArrivedDelta, Pushing
 
 if TYPE_CHECKING:
     from seine.operators.match.prefilter_node import PrefilterNode

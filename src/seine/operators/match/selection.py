@@ -12,6 +12,8 @@ candidate pairs; residual conjuncts are verified on these.
     rows ─> coarse filter ─> box index ─> residual ─> pairs (row, selection)
 
 Cites: ARGUS 5.1 (the weakest constant does the work, the others refine it), MMQJP R_T
+
+Which rows of a delta satisfy which selections.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from seine.operators.match.boxes import coders_for, make_boxes, split_conjuncts
 from seine.operators.match.coarse_filter import CoarseFilter
 from seine.operators.match.code_lookup import CodeGroups
 from seine.operators.match.residual import Pairs, Residual
+from seine.operators.step.working_nodes import ArrivedDelta
 
 
 class SelectionGroup:
@@ -92,3 +95,11 @@ def _ordered(chunks: list[Pairs], num_rows: int) -> Pairs:
         return rows, picks
     codes.sort()
     return codes & ((1 << bits) - 1), codes >> bits
+
+
+def matched(selection: SelectionGroup, arrived: ArrivedDelta) -> tuple[Pairs, Pairs | None]:
+    """The pairs of rows that begin with what they satisfy, and those of rows that end early, if any may."""
+    plus = selection.match(arrived.plus, arrived.delta.plus.num_rows)
+    if arrived.delta.minus is None or arrived.minus is None:
+        return plus, None
+    return plus, selection.match(arrived.minus, arrived.delta.minus.num_rows)

@@ -25,9 +25,13 @@ import numpy as np
 import pyarrow as pa
 
 from seine.algebra.arrays import BoolArray
-from seine.operators.join.bucket_consensus import arrived, gathered
-from seine.operators.join.derived_node import DerivedPunctuationsNode
-from seine.operators.join.derived_punctuations import PunctuationDerivers, forget_unread
+from seine.operators.join.derived_punctuations import (
+    DerivedPunctuationsNode,
+    PunctuationDerivers,
+    arrived,
+    forget_unread,
+    gathered,
+)
 from seine.operators.match.any_of import AnyOf
 from seine.operators.multi_join.chained_purge import ChainedPurge, Lasting
 from seine.operators.multi_join.combining import CombinationSearch, combined

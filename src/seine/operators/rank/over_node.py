@@ -17,7 +17,7 @@ from seine.algebra.plan_text import SqlText, describe_order, describe_over
 from seine.algebra.rank_plan import Ordering
 from seine.graph.node_words import ColumnWords, NodeWords, RowPart
 from seine.operators.group.breaker_node import SetOperatorNode
-from seine.operators.group.release_rules import Releases
+from seine.operators.group.group_release import Releases
 from seine.operators.rank.over import OverOperator
 from seine.operators.step.working_nodes import HostFlow, StatefulNode
 

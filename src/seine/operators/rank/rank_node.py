@@ -45,7 +45,7 @@ from seine.algebra.plan_text import SqlText, describe_order
 from seine.algebra.rank_plan import ROW_NUMBER, Ordering
 from seine.graph.node_words import ColumnWords, NodeWords, RowPart
 from seine.operators.group.breaker_node import SetOperatorNode
-from seine.operators.group.release_rules import Releases
+from seine.operators.group.group_release import Releases
 from seine.operators.rank.live_rows import BEGUN, ENDS, DueRows
 from seine.operators.rank.partitions import PartitionOperator
 from seine.operators.rank.row_order import RowOrder

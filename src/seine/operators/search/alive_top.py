@@ -16,19 +16,30 @@ Which trees are among the first k of their tag, instant by instant, for all tags
 
 A tree is shown where fewer than k better ones are alive: a running sum down the table. Of trees that nothing
 happens to in some instants only the first k of a tag are in its table, so its size goes by what happens.
+
+The node of the best trees that are alive.
+
+    SEARCH 'lisbon prize' TOP 3
+
+    search ── fan [tag -> tag, 3] ── top of those alive ── deliver (a changelog)
+
+All such searches share it. Its operator is `alive_top.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from seine.algebra.arrays import IntArray
-from seine.operators.search.tree_ranks import COUNT, DATA, EDGES, TAG, TEXTS, sizes_of
+from seine.graph.node_words import NodeWords
+from seine.operators.group.breaker_node import SetOperatorNode
+from seine.operators.search.period_top_node import COUNT, DATA, EDGES, TAG, TEXTS, sizes_of
 from seine.operators.state.event_queue import (
     EventColumns,
     EventQueue,
@@ -40,13 +51,10 @@ from seine.operators.state.identified_rows import take_identities
 from seine.operators.state.runs import Runs
 from seine.operators.state.sorted_run import EARLY, END, KEY, START, SortedRun
 from seine.operators.state.store import Store
+from seine.operators.step.working_nodes import HostFlow, StatefulNode
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, NEVER, Delta
 from seine.rows.hashing import hash_columns
-
-if TYPE_CHECKING:
-    from seine.operators.search.alive_top_node import AliveTopNode
-
 
 _BEGUN = "_begun"  # the start of a tree, where START is another time
 _ALIKE = "_n"  # how many trees alive are alike
@@ -276,3 +284,22 @@ def _shown(alive: IntArray, tag: IntArray, wanted: IntArray) -> IntArray:
     room = wanted[:, None] - _sums_before(alive, tag)
     shown: IntArray = np.clip(room, 0, alive)
     return shown
+
+
+@dataclass(frozen=True)
+class AliveTopNode(SetOperatorNode, StatefulNode):
+    """The best of the trees alive at each instant, by tag, as they come and go."""
+
+    kind = "alive_top"
+    reason = "same best trees"
+    tint = "#9c36b5"
+
+    def make_operator(self, flow: HostFlow) -> AliveTopOperator:
+        return AliveTopOperator(self)
+
+    @property
+    def row_inputs(self) -> int:
+        return len(self.ports)
+
+    def describe(self, words: NodeWords) -> str:
+        return "the best trees that are alive"

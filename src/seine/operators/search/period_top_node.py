@@ -14,6 +14,11 @@ came, the k best are emitted, once, when no more can begin in it; if they end ea
 
     trees ──> the best so far, by tag and period ──(progress passes the period)──> + rows
     early ends ──> noted with a tree that waits, or emitted as - rows of trees that were
+
+Which trees are better: fewer tuples, then a later start, then the text of the row.
+
+Rows of trees have the columns TAG, COUNT (how many are wanted), PER, and the three texts of a record. The
+texts are compared one after the other, which is the order of the whole text: no array begins another one.
 """
 
 from __future__ import annotations
@@ -23,17 +28,17 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from seine.algebra.arrays import IntArray
 from seine.graph.node_words import NodeWords
 from seine.operators.group.breaker_node import SetOperatorNode
-from seine.operators.search.tree_ranks import COUNT, DATA, PER, TAG, TUPLES, best_first
 from seine.operators.state.runs import Runs
 from seine.operators.state.sorted_run import EARLY, END, KEY, START, SortedRun, take_rows
 from seine.operators.state.store import Store
 from seine.operators.step.working_nodes import HostFlow, StatefulNode
 from seine.rows.clock import Clock
-from seine.rows.delta import FOREVER, NEVER, Delta, concat_batches, identity_names
+from seine.rows.delta import FOREVER, NEVER, Delta, concat_batches, data_names, identity_names
 from seine.rows.hashing import hash_columns
 
 
@@ -158,3 +163,39 @@ def _early_of(rows: pa.RecordBatch, ends: pa.RecordBatch, identities: Sequence[s
 def _codes(rows: pa.RecordBatch, identities: Sequence[str]) -> IntArray:
     """One number for a row's tag, identity and tuples: tuples of two streams may have the same identity."""
     return hash_columns([rows[TAG], *(rows[name] for name in identities), rows[TUPLES]], rows.num_rows)
+
+
+TAG, COUNT, PER, TUPLES, EDGES, MATCHES = DATA = tuple(data_names(6))
+TEXTS = (TUPLES, EDGES, MATCHES)
+
+
+def sizes_of(edges: pa.Array) -> pa.Array:
+    """How many tuples trees have: one more than edges, and an edge is a pair in brackets.
+
+    >>> sizes_of(pa.array(["[]", "[[0, 1], [1, 2]]"])).to_pylist()
+    [1, 3]
+    """
+    return pc.count_substring(edges, "[")
+
+
+def best_first(rows: pa.RecordBatch, groups: Sequence[str]) -> tuple[IntArray, IntArray]:
+    """The order of rows by group, the better ones of a group first, and the rank of each in its group."""
+    starts = pc.negate(rows["_s"])
+    table = pa.table(
+        {
+            **{name: rows[name] for name in groups},
+            "size": sizes_of(rows[EDGES]),
+            "start": starts,
+            **{name: rows[name] for name in TEXTS},
+        }
+    )
+    keys = [(name, "ascending") for name in (*groups, "size", "start", *TEXTS)]
+    order: IntArray = pc.sort_indices(table, sort_keys=keys).to_numpy().astype(np.int64)
+    first = np.zeros(len(order), bool)
+    first[:1] = True
+    for name in groups:
+        values = rows[name].to_numpy()[order]
+        first[1:] |= values[1:] != values[:-1]
+    begins = np.flatnonzero(first)
+    ranks: IntArray = np.arange(len(order)) - np.repeat(begins, np.diff(np.append(begins, len(order))))
+    return order, ranks

@@ -31,10 +31,10 @@ import pyarrow as pa
 from seine.algebra.arrays import IntArray
 from seine.algebra.types import NUMBERS
 from seine.operators.search.tuple_columns import list_values, lists_of, spread
+from seine.operators.state.event_queue import RowBuffer
 from seine.operators.state.runs import Runs
 from seine.operators.state.sorted_run import EARLY, END, KEY, START, SortedRun
 from seine.operators.state.store import Store
-from seine.operators.state.waiting_rows import RowBuffer
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, Delta, data_names
 

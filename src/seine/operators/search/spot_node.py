@@ -30,8 +30,7 @@ from seine.operators.search.searches import Searches, SearchRow
 from seine.operators.search.tree_records import tree_columns
 from seine.operators.search.tuple_columns import TEXT
 from seine.operators.search.watch_node import WatchNode
-from seine.operators.step.arrived_delta import ArrivedDelta
-from seine.operators.step.working_nodes import AnyOutput, HostFlow, Pushing, StatelessNode
+from seine.operators.step.working_nodes import AnyOutput, ArrivedDelta, HostFlow, Pushing, StatelessNode
 from seine.rows.delta import data_names
 from seine.rows.pairs import ranges
 

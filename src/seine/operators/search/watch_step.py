@@ -28,8 +28,7 @@ from seine.operators.search.tuple_columns import (
     side_code,
 )
 from seine.operators.search.watched_schema import WatchedEdge, WatchedTable
-from seine.operators.step.arrived_delta import ArrivedDelta
-from seine.operators.step.working_nodes import AnyOutput, Pushing
+from seine.operators.step.working_nodes import AnyOutput, ArrivedDelta, Pushing
 from seine.rows.delta import ARRIVAL_NUMBER
 from seine.rows.hashing import hash_is_exact
 from seine.rows.json_values import json_objects

@@ -11,6 +11,8 @@ The queue is log-structured: runs sorted by time, consumed from the front, merge
     tier 0   [3 5 9]  [4 8]              advance(bound=5) takes 3, 4 and 1, 2
     tier 1   [1 2 6 7 7 9 ...]
               ^ start
+
+A buffer of rows until the watermark passes: an event-time queue of whole rows.
 """
 
 from __future__ import annotations
@@ -156,3 +158,28 @@ def _sorted(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
 def _compact(batch: pa.RecordBatch) -> pa.RecordBatch:
     """A copy of a slice, so that a run does not keep the memory of the rows before it."""
     return batch.take(pa.array(np.arange(batch.num_rows)))
+
+
+class RowBuffer:
+    """Rows ordered by one of their time columns, kept under `store.head[name]`.
+
+    Law: over all calls, `release` gives back each row once, when the horizon is first beyond its time.
+    """
+
+    def __init__(self, store: Store, name: str, time: str) -> None:
+        self._queue = EventQueue(store, name)
+        self._time = time
+
+    def release(self, arrived: pa.RecordBatch | None, horizon: int) -> pa.RecordBatch | None:
+        """Buffer rows, and give back all buffered ones whose time is before the horizon.
+
+        >>> from seine.operators.state.store import MemoryStore
+        >>> waiting = RowBuffer(MemoryStore(), "rows", "_s")
+        >>> waiting.release(pa.record_batch({"_s": [3, 8]}), 5).to_pylist()
+        [{'_s': 3}]
+        >>> waiting.release(None, 9).to_pylist()
+        [{'_s': 8}]
+        """
+        rows = [] if arrived is None else [arrived.append_column(TIME, arrived[self._time])]
+        due = self._queue.advance(rows, horizon)
+        return None if due is None or not due.num_rows else due.drop_columns([TIME])

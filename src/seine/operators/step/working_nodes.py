@@ -6,23 +6,25 @@
 
 A host implements `HostFlow` (to compile a node), `Pushing` and `TaskOutput` (for a step at work); a step
 knows the latter only while it works, so it can outlive a version of the network.
+
+A delta between stateless nodes, with the expression values computed over it so far.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, TypeVar
+from typing import ClassVar, NamedTuple, Protocol, TypeVar
 
 import pyarrow as pa
 
 from seine.algebra.expressions import Expression
+from seine.evaluate.data_columns import DataColumns
 from seine.graph.node import Node
 from seine.graph.parameter_table import ParameterTable
 from seine.operators.state.operator import Operator
 from seine.operators.state.relation_index import RelationIndex
-from seine.operators.step.arrived_delta import ArrivedDelta
 from seine.operators.step.record_form import RecordOutlet
 from seine.rows.delta import Delta
 
@@ -106,3 +108,24 @@ class StatelessNode(Node):
 
     @abstractmethod
     def make_step(self, port: int, flow: HostFlow) -> Step: ...
+
+
+class ArrivedDelta(NamedTuple):
+    """A delta, and what is computed over its columns, once for all who read it."""
+
+    delta: Delta
+    plus: DataColumns
+    minus: DataColumns | None
+
+    @staticmethod
+    def of(delta: Delta) -> ArrivedDelta:
+        return ArrivedDelta(
+            delta, DataColumns(delta.plus), None if delta.minus is None else DataColumns(delta.minus)
+        )
+
+    def each(self, change: Callable[[pa.RecordBatch, DataColumns], pa.RecordBatch]) -> Delta:
+        """The delta with both of its batches changed."""
+        plus = change(self.delta.plus, self.plus)
+        if self.delta.minus is None or self.minus is None:
+            return Delta(plus)
+        return Delta(plus, change(self.delta.minus, self.minus))

@@ -26,10 +26,10 @@ from seine.algebra.expressions import Column
 from seine.algebra.plan_text import column_name
 from seine.graph.node_words import ColumnWords, NodeWords, RowPart
 from seine.graph.standing_nodes import NodesView, Signature
+from seine.operators.state.event_queue import RowBuffer
 from seine.operators.state.retractable_rows import RetractableRows
 from seine.operators.state.sorted_run import EARLY, END, KEY, START, SortedRun, take_rows
 from seine.operators.state.store import Store
-from seine.operators.state.waiting_rows import RowBuffer
 from seine.operators.step.working_nodes import HostFlow, StatefulNode
 from seine.operators.stream.fifo import QueuedArrivals, Takers, take_fronts
 from seine.rows.clock import Clock

@@ -7,12 +7,15 @@ The exchange in front of a stateful node: its input leaves the task, by stage an
 The input of a node that is chained to it stays in the task.
 
 Hash partitioning: rows by the bucket of their key, with no more columns than are needed there.
+
+The cache of compiled network versions of a process: what a task runs.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from typing import NamedTuple, Protocol
@@ -29,14 +32,23 @@ from seine.graph.snapshot import Snapshot
 from seine.operators.match.prefilter_step import PrefilterStep
 from seine.operators.state.operator import Operator, PruningOperator
 from seine.operators.state.work_budget import NodeFault, WorkMeter, first_fault
-from seine.operators.step.arrived_delta import ArrivedDelta
-from seine.operators.step.working_nodes import Pushing, RelationAccess, StatefulNode, StatelessNode
+from seine.operators.step.working_nodes import (
+    ArrivedDelta,
+    Pushing,
+    RelationAccess,
+    StatefulNode,
+    StatelessNode,
+)
 from seine.operators.stream.punctuations_node import PunctuationsNode
 from seine.operators.stream.source_node import SourceNode
+from seine.rare_collections import rare_collections, set_aside, set_aside_after_task
 from seine.rows.delta import ARRIVAL_NUMBER, Delta, PartialAggregates, carried_names
 from seine.rows.hashing import bucket_of, hash_columns, null_mask
-from seine.runtime.flow.emission import Emission
-from seine.runtime.flow.parcels import Parcel
+from seine.runtime.flow.parcels import Emission, Parcel
+from seine.runtime.folder.deployment import Deployment
+from seine.runtime.folder.kept_functions import load_functions
+from seine.runtime.folder.relation_files import RelationFiles
+from seine.runtime.folder.versions import Version
 
 
 class Consumer(Protocol):
@@ -326,3 +338,66 @@ def route(
     sorted_rows, bounds = keyed.take(pa.array(order)), np.searchsorted(places[order], np.arange(buckets + 1))
     for bucket in np.flatnonzero(np.diff(bounds)).tolist():
         yield bucket, sorted_rows.slice(bounds[bucket], bounds[bucket + 1] - bounds[bucket])
+
+
+@dataclass(frozen=True)
+class CompiledVersion:
+    """A network version without the queries that are withheld, and the dataflow that runs it."""
+
+    version: Version
+    flow: Dataflow
+    withheld: frozenset[str] = frozenset()
+
+
+def compile_version(
+    deployment: Deployment,
+    number: int,
+    before: CompiledVersion | None = None,
+    withheld: frozenset[str] = frozenset(),
+) -> CompiledVersion:
+    """A network version ready to run; cheap if an earlier one is given, which lends what has not changed.
+
+    Without some of its queries it is made anew: they failed, and that is rare.
+    """
+    buckets, budget = len(deployment.settings.labels), deployment.settings.memory
+    if withheld:
+        version = deployment.versions.without(number, withheld)
+        relations = RelationFiles(version.relations)
+        return CompiledVersion(version, Dataflow(version.snapshot, buckets, relations, budget), withheld)
+    version, changed = deployment.versions.load(number, before.version if before else None)
+    if before is None or changed is None or before.version.relations != version.relations:
+        relations = RelationFiles(version.relations)
+        return CompiledVersion(version, Dataflow(version.snapshot, buckets, relations, budget))
+    flow = Dataflow(version.snapshot, buckets, before.flow.relations, budget)
+    return CompiledVersion(version, flow.follow(before.flow, changed))
+
+
+_compiled: dict[str, CompiledVersion] = {}
+_set_aside_at: tuple[int, int] | None = None  # the dataflow that was set aside, and what it had made by then
+
+
+def compiled_version(folder: str, number: int, withheld: tuple[str, ...] = ()) -> CompiledVersion:
+    """A network version, compiled once in each process; the next one is made from the last.
+
+    What it calls is made with it: where functions have changed nothing is lent.
+    """
+    if load_functions(folder):
+        _compiled.clear()
+    last, without = _compiled.get(folder), frozenset(withheld)
+    if last is None or (last.version.number, last.withheld) != (number, without):
+        _compiled.clear()  # one pipeline at a time is at work here
+        newer = last is not None and last.version.number < number and not last.withheld
+        with rare_collections():
+            _compiled[folder] = compile_version(Deployment(folder), number, last if newer else None, without)
+    return _compiled[folder]
+
+
+def set_compiled_aside(here: CompiledVersion) -> None:
+    """Leave what was compiled out of garbage collections; most of it is made when rows first come."""
+    global _set_aside_at
+    mark = id(here.flow), here.flow.made
+    if mark != _set_aside_at:
+        _set_aside_at = mark
+        set_aside()
+    else:
+        set_aside_after_task()

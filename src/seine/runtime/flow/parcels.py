@@ -2,10 +2,14 @@
 
 A blob is a JSON header, then each batch as an Arrow IPC stream. A batch may have
 several targets: inputs with the same rows and the same key receive it once.
+
+What one task produces: parcels for later stages, and results.
 """
 
 from __future__ import annotations
 
+import time
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import chain
 from typing import NamedTuple
@@ -13,7 +17,9 @@ from typing import NamedTuple
 import msgspec
 import pyarrow as pa
 
+from seine.operators.state.work_budget import WorkBudget, WorkMeter
 from seine.rows.arrow_ipc import Piece, ipc_pieces, read_ipc, size_of
+from seine.runtime.output.results import Results
 from seine.typed_json import json_decoder
 
 _LENGTH_BYTES = 8
@@ -54,3 +60,15 @@ def decode(blob: Piece) -> Iterator[Parcel]:
     for targets, plus, size in _HEADERS.decode(buffer.slice(_LENGTH_BYTES, start - _LENGTH_BYTES)):
         yield Parcel(targets, plus, read_ipc(buffer.slice(start, size)))
         start += size
+
+
+class Emission:
+    """Parcels by stage and bucket, the results of the task, the meter of its spending, and when it began."""
+
+    def __init__(self, results: Results, meter: WorkMeter | None = None) -> None:
+        self.meter = meter or WorkMeter(WorkBudget())
+        self.parcels: dict[tuple[int, int], list[Parcel]] = defaultdict(list)
+        self.kept: list[Parcel] = []  # for nodes that are chained to those of this task
+        self.results = results
+        self.began = time.perf_counter()
+        self.sent: Counter[int] = Counter()  # rows, by the node that sent them on

@@ -31,11 +31,10 @@ from seine.intake.punctuations import PunctuationStore
 from seine.rows.arrow_ipc import ipc_pieces
 from seine.rows.clock_parts import ClockPart, largest
 from seine.runtime.flow.admitted_rows import punctuation_delta, source_delta
-from seine.runtime.flow.compiled_version import CompiledVersion, compiled_version, set_compiled_aside
 from seine.runtime.flow.control_record import ControlRecord
-from seine.runtime.flow.emission import Emission
-from seine.runtime.flow.task_output import rows_of, task_at_work
-from seine.runtime.flow.task_row import CONTROL, Row
+from seine.runtime.flow.dataflow import CompiledVersion, compiled_version, set_compiled_aside
+from seine.runtime.flow.parcels import Emission
+from seine.runtime.flow.task_output import CONTROL, Row, rows_of, task_at_work
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.output.task_report import SourceReport, StageReport
 

@@ -18,8 +18,7 @@ from seine.operators.state.work_budget import NodeFault, first_fault
 from seine.rows.clock import Clock
 from seine.rows.delta import Delta, DerivedPunctuations
 from seine.runtime.flow.dataflow import Dataflow
-from seine.runtime.flow.emission import Emission
-from seine.runtime.flow.parcels import Parcel, decode
+from seine.runtime.flow.parcels import Emission, Parcel, decode
 from seine.runtime.folder.segments import held_bytes
 from seine.runtime.output.task_report import StageReport
 

@@ -1,21 +1,23 @@
-"""What every task has in common: where its results go, what it leaves if it fails, and what it sends on."""
+"""What every task has in common: where its results go, what it leaves if it fails, and what it sends on.
+
+The one kind of row that moves between Spark stages.
+"""
 
 from __future__ import annotations
 
 import os
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
+import pyarrow as pa
 from msgspec import structs
 
 from seine.operators.state.work_budget import NodeFault, WorkMeter
 from seine.operators.state.worker_memory import held_memory, hold_memory
 from seine.runtime.flow import blob_store
-from seine.runtime.flow.emission import Emission
-from seine.runtime.flow.parcels import encode
-from seine.runtime.flow.task_row import REPORT, Row
+from seine.runtime.flow.parcels import Emission, encode
 from seine.runtime.folder.at_work import host_task, work_record
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.output.results import Results
@@ -79,3 +81,19 @@ def rows_of(
     results, seconds = emission.results.close(), time.perf_counter() - emission.began
     report = TaskReport(entry, stage, bucket, results, state, source, seconds, dict(emission.sent))
     return [*rows, (labels[0], REPORT, report.packed())]
+
+
+ARROW_SCHEMA = pa.schema([("bucket", pa.int32()), ("stage", pa.int32()), ("blob", pa.binary())])
+
+CONTROL = -1  # stage number of the record that every bucket of every stage gets in every batch
+REPORT = 0  # stage number of what a task reports to the sink
+
+Row = tuple[int, int, bytes]
+
+
+def to_batch(rows: Iterable[Row]) -> pa.RecordBatch:
+    columns = list(zip(*rows, strict=True)) or [(), (), ()]
+    return pa.RecordBatch.from_arrays(
+        [pa.array(column, field.type) for column, field in zip(columns, ARROW_SCHEMA, strict=True)],
+        schema=ARROW_SCHEMA,
+    )

@@ -9,12 +9,11 @@ from seine.graph.node import Node
 from seine.intake.journal import Entry, Journal
 from seine.runtime.flow import blob_store
 from seine.runtime.flow.admitted_rows import kept_punctuations, punctuation_delta, source_delta
-from seine.runtime.flow.compiled_version import CompiledVersion, compiled_version, set_compiled_aside
 from seine.runtime.flow.control_record import ControlRecord
-from seine.runtime.flow.emission import Emission
+from seine.runtime.flow.dataflow import CompiledVersion, compiled_version, set_compiled_aside
+from seine.runtime.flow.parcels import Emission
 from seine.runtime.flow.stage_step import run_stage
-from seine.runtime.flow.task_output import rows_of, task_at_work
-from seine.runtime.flow.task_row import CONTROL, Row
+from seine.runtime.flow.task_output import CONTROL, Row, rows_of, task_at_work
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.segments import Segments
 from seine.runtime.output.task_report import StageReport

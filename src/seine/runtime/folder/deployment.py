@@ -40,7 +40,7 @@ from msgspec.structs import replace
 from seine.disk_sync import is_temporary, make_folder, sweep_temporaries, write_whole
 from seine.errors import SeineError
 from seine.intake.journal import Journal
-from seine.intake.source_branch import PipelineShape
+from seine.intake.spark_feed import PipelineShape
 from seine.operators.state.work_budget import WorkBudget
 from seine.runtime.folder.faults import Faults
 from seine.runtime.folder.format_steps import bring_up_to_date

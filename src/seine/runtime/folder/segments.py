@@ -31,7 +31,7 @@ from seine.algebra.types import TIMESTAMP
 from seine.operators.state.sorted_run import INDEX, KEY, index_of
 from seine.rows.arrow_ipc import Piece, ipc_pieces, read_ipc, size_of
 from seine.rows.hashing import hash_columns
-from seine.runtime.folder.state_head import PartKey, StateHead
+from seine.runtime.folder.handover import PartKey, StateHead
 from seine.typed_json import json_decoder
 
 _SMALL_BYTES = 1 << 16  # of a run that shares a segment

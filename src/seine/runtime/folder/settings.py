@@ -18,7 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from seine.errors import SeineError
-from seine.intake.source_branch import SourceBranch
+from seine.intake.spark_feed import SourceBranch
 from seine.operators.state.work_budget import WorkBudget
 from seine.typed_json import read_json
 

@@ -21,8 +21,7 @@ from typing import BinaryIO, NamedTuple, Protocol
 from seine.disk_sync import make_folder, sync_to_disk
 from seine.errors import RunError, SeineError
 from seine.intake.retention_limit import RetentionLimit
-from seine.runtime.output.file_append import append_file
-from seine.runtime.output.segmented_file import LogSegment, SegmentedFile, cannot_write
+from seine.runtime.output.segmented_file import LogSegment, SegmentedFile, append_file, cannot_write
 
 _PIECE = 1 << 20
 _RESULTS = re.compile(r"[0-9]{12,}\.jsonl")  # the results of a micro-batch

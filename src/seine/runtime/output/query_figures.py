@@ -1,24 +1,22 @@
-"""What the queries of a run hold and deliver, in numbers: which state counts for which of them."""
+"""What the queries of a run hold and deliver, in numbers: which state counts for which of them.
+
+What a run has come to, in numbers: the document that `seine run --stats` writes.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from typing import Any
 
-from msgspec import UNSET
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from seine.graph.node import Node
 from seine.graph.state_place import Holding, StatePlace
 from seine.network.network import Network
 from seine.runtime.folder.failures import Failure
-from seine.runtime.output.run_statistics import (
-    NetworkSize,
-    QueryStatistics,
-    RowsHeld,
-    RunStatistics,
-    SinkStatistics,
-)
 from seine.runtime.output.totals import Totals, exact_share
 
 
@@ -113,3 +111,67 @@ def _places(network: Network, place: Callable[[Node], StatePlace | None]) -> dic
             for query in network.users(node.id):
                 places.setdefault(query, []).append(held)
     return {query: tuple(held) for query, held in places.items()}
+
+
+class NetworkSize(Struct, frozen=True):
+    """How large a network is."""
+
+    nodes: int
+    joins: int
+    queries: int
+
+
+class RowsHeld(Struct, frozen=True):
+    """Rows in state: the most after any micro-batch, and those after the last."""
+
+    peak: int
+    final: int
+
+
+class QueryStatistics(Struct, frozen=True):
+    """What one query has delivered and holds.
+
+    `punctuations` are those that its joins hold, which are state rows too, and those that its groups hold.
+    `groups` are those of its aggregates, set operators and final results.
+    `exact_share` only if it runs within a memory; `failed` only if it failed, with the reason.
+    """
+
+    outputs: int
+    importance: float | None
+    shed: int
+    state_rows_peak: int
+    state_rows_final: int
+    state_rows_by_stream: dict[str, RowsHeld]
+    punctuations: RowsHeld
+    groups: RowsHeld
+    exact_share: float | UnsetType | None = UNSET
+    failed: str | UnsetType = UNSET
+
+
+class SinkStatistics(Struct, frozen=True):
+    """The records that a sink has delivered, and those that it gave up; results that it came too late for."""
+
+    records: int
+    undelivered: int
+    missed_bytes: int = 0
+
+
+class RunStatistics(Struct, frozen=True):
+    """What a whole run has read, delivered and held; `sinks` only if it has any."""
+
+    input_rows: int
+    output_rows: int
+    dead_letters: int
+    batches: int
+    elapsed_s: float
+    network: NetworkSize
+    state_rows: RowsHeld
+    punctuations: RowsHeld
+    groups: RowsHeld
+    queries: dict[str, QueryStatistics]
+    sinks: dict[str, SinkStatistics] | UnsetType = UNSET
+
+    def document(self) -> dict[str, Any]:
+        """As JSON values."""
+        form: dict[str, Any] = msgspec.to_builtins(self)
+        return form

@@ -24,8 +24,8 @@ import numpy as np
 
 from seine.algebra.arrays import AnyArray
 from seine.runtime.folder.settings import damaged
-from seine.runtime.output.log_files import LogFiles
-from seine.runtime.output.node_files import NodeFiles
+from seine.runtime.output.log_files import LogFiles, ResultFile
+from seine.runtime.output.node_files import NodeFiles, OwnRange, SharedPage, cut_page, scan_ranges
 from seine.runtime.output.range_chain import (
     NOWHERE,
     ByteRange,
@@ -33,8 +33,6 @@ from seine.runtime.output.range_chain import (
     backwards,
     first_after,
 )
-from seine.runtime.output.range_scan import OwnRange, SharedPage, cut_page, scan_ranges
-from seine.runtime.output.result_file import ResultFile
 from seine.runtime.output.task_report import QueryRanges
 
 _FEW_RANGES, _MOST_RANGES = 8, 512  # of one answer

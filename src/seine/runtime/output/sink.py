@@ -28,7 +28,6 @@ from seine.intake.journal import Entry
 from seine.intake.retention_limit import RetentionLimit
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.settings import damaged
-from seine.runtime.output.batch_work import BatchWork, batch_work
 from seine.runtime.output.outlets import (
     Deliver,
     Discard,
@@ -43,7 +42,14 @@ from seine.runtime.output.result_index import ResultIndex
 from seine.runtime.output.results_in_time import in_time
 from seine.runtime.output.segmented_file import LogSegment, SegmentedFile
 from seine.runtime.output.tally import Tally
-from seine.runtime.output.task_report import QueryRanges, SourceReport, TaskReport, WrittenResults
+from seine.runtime.output.task_report import (
+    BatchWork,
+    QueryRanges,
+    SourceReport,
+    TaskReport,
+    WrittenResults,
+    batch_work,
+)
 from seine.runtime.output.totals import Totals, read_totals
 from seine.typed_json import write_json
 

@@ -29,9 +29,8 @@ from seine.algebra.definitions import StreamDef, with_since
 from seine.algebra.plan import Plan, Project, Scan, walk
 from seine.optimizer.traverse import identity, rebuild
 from seine.safety.cures.remedies import Chosen, JoinCheck, PlanCheck, SchemeAddition
-from seine.safety.states.check_plan import judge
+from seine.safety.states.check_plan import judge, kept_scans
 from seine.safety.states.item_facts import Sources
-from seine.safety.states.stateful_streams import kept_scans
 
 MOST_TRIED = 200  # sets of additions that are judged for one cure, where windows are tried beside schemes
 MOST_CUTS = 60  # of one search; if no cure is found by then, what can be left out of all additions is

@@ -15,8 +15,8 @@ from seine.algebra.expressions import Call, Column, Expression
 from seine.algebra.monotone import monotone_in
 from seine.algebra.upper_bounds import Terms, UpperBound
 from seine.optimizer.block import Block
+from seine.optimizer.closing_times import implied_bounds
 from seine.optimizer.equalities import equal_columns, is_equality
-from seine.optimizer.implied_bounds import implied_bounds
 from seine.safety.graph.closure import Closure, closure
 from seine.safety.graph.column_classes import ColumnClasses
 from seine.safety.graph.punctuation_graph import CLOCK, PUNCTUATION, Closer, ClosureRule, Graph, GraphItem

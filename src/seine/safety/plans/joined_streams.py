@@ -19,9 +19,9 @@ from seine.algebra.expressions import Column, Expression, shift_columns
 from seine.algebra.plan import Plan, Scan
 from seine.algebra.upper_bounds import Terms, time_column
 from seine.optimizer.block import Block
+from seine.optimizer.closing_times import implied_bounds
 from seine.optimizer.equalities import is_equality, one_type, punctuated_column
-from seine.optimizer.implied_bounds import implied_bounds
-from seine.optimizer.reused_values import reuse_partners
+from seine.optimizer.scheme_partners import reuse_partners
 from seine.safety.graph.purgeable import purgeable
 from seine.safety.states.runnable import is_appended
 from seine.safety.states.table_facts import graph_of_tables

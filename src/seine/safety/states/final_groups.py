@@ -44,7 +44,7 @@ from seine.algebra.rank_plan import Partitioned
 from seine.algebra.types import BIGINT, TIMESTAMP
 from seine.algebra.upper_bounds import UpperBound
 from seine.optimizer.block import Block
-from seine.optimizer.implied_bounds import implied_bounds
+from seine.optimizer.closing_times import implied_bounds
 from seine.safety.graph.column_classes import ColumnClasses
 from seine.safety.graph.purgeable import purgeable
 from seine.safety.states.determined_columns import determined_columns

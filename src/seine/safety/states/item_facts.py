@@ -12,6 +12,12 @@ Values that are few whatever comes: of BOOLEANs and remainders, what conditions 
     WHERE type IN (1, 2, 5)         three of `type`
 
 So groups by them do not grow without end, though nothing frees them.
+
+Whether the state of groups is freed, and which results end by a retraction that is emitted.
+
+A group, or a row of DISTINCT, UNION or EXCEPT, goes when nothing is left in it; where nothing beneath ever
+expires or is deleted, it goes when every stream beneath has punctuated its keys, or when its key is the time
+of every stream beneath and has passed.
 """
 
 from __future__ import annotations
@@ -28,6 +34,7 @@ from seine.algebra.over_plan import Over
 from seine.algebra.plan import (
     Aggregate,
     Distinct,
+    Join,
     Lookup,
     PartnerLookup,
     Plan,
@@ -35,8 +42,10 @@ from seine.algebra.plan import (
     SetKind,
     SetOperation,
     UnionAll,
+    walk,
 )
 from seine.algebra.rank_plan import Partitioned, Rank
+from seine.algebra.search_plan import Search
 from seine.algebra.types import Kind
 from seine.optimizer.block import Block, block_of
 from seine.optimizer.canonical.atoms import Clause
@@ -50,6 +59,7 @@ from seine.safety.graph.column_classes import ColumnClasses
 from seine.safety.states.final_groups import (
     GroupedBlock,
     KeyScheme,
+    freeing_of,
     groupings_of,
     rising_columns,
     row_schemes,
@@ -343,3 +353,34 @@ def _are_few(column: Column, values: Extent) -> bool:
         else:
             return False
     return counted <= MOST_VALUES
+
+
+def groups_go(branches: Sequence[Branch]) -> bool:
+    """Whether what is held for each group of the rows of some blocks goes some day."""
+    if all(branch.expires for branch in branches):
+        return True
+    return bool(freeing_of([branch.grouping for branch in branches]))
+
+
+def emits_all_ends(plan: Plan) -> bool:
+    """Whether every row ends by a retraction that is emitted, none silently by its window.
+
+    So it is above aggregates, distincts and excepts, and where these are joined or united with tuples that
+    never expire; such rows need no changelog node.
+    """
+    match plan:
+        case Aggregate() | Distinct() | SetOperation() | Partitioned():
+            return True
+        case Search():
+            return plan.is_changelog
+        case Join(left, Lookup()):
+            return emits_all_ends(left)
+        case Join() | UnionAll():
+            emitted = [*map(emits_all_ends, plan.inputs)]
+            lasting = [*map(_never_expires, plan.inputs)]
+            return any(emitted) and all(one or other for one, other in zip(emitted, lasting, strict=True))
+    return bool(plan.inputs) and all(map(emits_all_ends, plan.inputs))
+
+
+def _never_expires(plan: Plan) -> bool:
+    return all(part.window is None for part in walk(plan) if isinstance(part, Scan))

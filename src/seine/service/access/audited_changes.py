@@ -12,7 +12,7 @@ from seine.errors import SeineError
 from seine.runtime.folder.failures import Failure
 from seine.service.access.audit_log import AuditLog
 from seine.service.access.principal import Principal
-from seine.service.audit_note import AuditNote
+from seine.service.edit import AuditNote
 from seine.service.outcome import Outcome
 from seine.service.registrar import Registrar
 

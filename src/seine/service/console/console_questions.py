@@ -64,9 +64,9 @@ from seine.service.console.script_check import check_script
 from seine.service.recent_batches import RecentBatch
 from seine.service.recent_rows import MOST_BYTES, MOST_ROWS, RECENT_SECONDS
 from seine.service.service import Service
-from seine.topics.recent_records import recent_records
-from seine.topics.streamed_topics import streamed_topics
-from seine.topics.topic_reading import TopicReading
+from seine.topics.client_settings import streamed_topics
+from seine.topics.topic_client import recent_records
+from seine.topics.topic_records import TopicReading
 
 
 class ConsoleQuestions:

@@ -14,7 +14,7 @@ from threading import Lock
 from seine.errors import printable
 from seine.frontends.script.script import Declarations
 from seine.network.network import Network
-from seine.network.show.node_lines import NodeLine, explain_lines
+from seine.network.show.labels import NodeLine, explain_lines
 from seine.network.show.picture import box_texts, box_title, cut_text
 from seine.network.show.picture_boxes import Box, make_boxes, place_boxes
 from seine.service.console.console_answers import BoxAnswer, NetworkAnswer, NodeAnswer

@@ -37,7 +37,7 @@ from seine.service.answers import (
 )
 from seine.service.costs import CostPart
 from seine.service.http.console_routes import CONSOLE, PAGE
-from seine.service.http.events_route import EVENTS
+from seine.service.http.events_route import EVENTS, has_gone, start_position
 from seine.service.http.guarded_route import GuardedRoute
 from seine.service.http.monitoring import MONITORING
 from seine.service.http.push_route import PUSHING
@@ -49,7 +49,6 @@ from seine.service.http.refusals import (
     refusal_answer,
     refusal_of,
 )
-from seine.service.http.result_position import has_gone, start_position
 from seine.service.http.script_request import LONGEST_WAIT, ScriptRequest, invalid
 from seine.service.http.service_calls import Asker, Calls, ServiceCalls
 from seine.service.http.wakeup import Wakeup

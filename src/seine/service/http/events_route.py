@@ -6,10 +6,13 @@
 Law: the id of a record is the position behind it, so whoever goes on from the last id that it saw
 (`Last-Event-ID`, which browsers send by themselves) gets every later record once. A stream ends after a
 while, and its client comes again: then its token is looked at again, too.
+
+Positions in the results as requests name them, and clients that have hung up.
 """
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
@@ -20,9 +23,10 @@ from pydantic import AfterValidator
 from starlette.responses import StreamingResponse
 
 from seine.errors import SeineError
+from seine.runtime.output.result_index import ResultIndex
+from seine.service.http.connection import INPUT_ENDED
 from seine.service.http.guarded_route import GuardedRoute
 from seine.service.http.refusals import ErrorAnswer
-from seine.service.http.result_position import has_gone, start_position
 from seine.service.http.service_calls import Calls, ServiceCalls
 from seine.service.tail import read_pieces
 
@@ -131,3 +135,28 @@ def events_of(place: int, lines: bytes) -> bytes:
         place += len(line)
         events.append(b"id: %d\ndata: %s\n\n" % (place, line.rstrip(b"\n")))
     return b"".join(events)
+
+
+_RECENT_BYTES = 1 << 16  # of the records of a query
+
+
+def start_position(index: ResultIndex, query: str, first: int, word: str) -> int:
+    """The place in the results that a request's `from` stands for."""
+    settled = index.settled
+    if word == "recent":
+        return max(first, index.recent(query, _RECENT_BYTES))
+    if word in ("start", "end"):
+        return max(first, index.results.first) if word == "start" else settled
+    if not re.fullmatch(r"\d{1,18}", word) or int(word) > settled:
+        raise SeineError(
+            f"there is no place '{word}' in the results",
+            hint="from is start, end, recent, or what the answer before this one said in Seine-Next",
+        )
+    return int(word)
+
+
+async def has_gone(request: Request) -> None:
+    """Return when the client has hung up or ended its side, which looks the same: it is answered at once."""
+    while (await request.receive())["type"] != "http.disconnect":
+        if getattr(request.state, INPUT_ENDED, False):
+            return

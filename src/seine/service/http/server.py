@@ -29,9 +29,8 @@ from seine.service.http.connection import guarded_connections
 from seine.service.http.listening import Listening, is_loopback, refuse_open_door
 from seine.service.http.monitoring import PROBES
 from seine.service.http.refusals import Refusal, refusal_answer
-from seine.service.http.request_counts import CountedRequests, RequestCounts
 from seine.service.http.route_roles import PRINCIPAL
-from seine.service.http.service_calls import ServiceCalls
+from seine.service.http.service_calls import CountedRequests, RequestCounts, ServiceCalls
 from seine.service.http.wakeup import Wakeup
 from seine.service.service import Service
 

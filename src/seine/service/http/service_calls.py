@@ -4,21 +4,26 @@ Blocking calls of an event loop, each on a thread of its own, so many at a time.
 
 The threads are daemons: a process that is told to stop does not wait for a long registration, which a crash
 would not harm either.
+
+How many requests a service has answered, by route and status: so many series as there are routes.
 """
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Hashable
+import time
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Annotated, Any, TypeVar, cast
 
 from fastapi import Depends, Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from seine.service.access.principal import Principal
 from seine.service.console.console_questions import ConsoleQuestions
-from seine.service.http.request_counts import RequestCounts
 from seine.service.http.route_roles import asker
 from seine.service.http.wakeup import Wakeup
 from seine.service.service import Service
@@ -120,3 +125,46 @@ def _settle(
 
     with suppress(RuntimeError):  # the loop was closed while the call ran: nobody waits
         loop.call_soon_threadsafe(settle)
+
+
+_NO_ROUTE = "other"  # paths that there are not, and requests that are refused before they are routed
+
+
+@dataclass
+class RequestCounts:
+    """Requests by method, route and class of status, and the seconds until they were answered, by route.
+
+    The thread of the server's loop counts; others may copy. A request that waits for records waits in these
+    seconds, too.
+    """
+
+    requests: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def note(self, scope: Mapping[str, Any], status: int, seconds: float) -> None:
+        """A request has been answered."""
+        route = getattr(scope.get("route"), "path", _NO_ROUTE)
+        method = scope["method"] if route != _NO_ROUTE else _NO_ROUTE
+        self.requests[method, route, f"{status // 100}xx"] += 1
+        self.seconds[route] = self.seconds.get(route, 0.0) + seconds
+
+
+class CountedRequests:
+    """Counts what an ASGI application answers; it must be called with the scope that it routes by."""
+
+    def __init__(self, app: ASGIApp, counts: RequestCounts) -> None:
+        self._app, self._counts = app, counts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        started, statuses = time.monotonic(), []
+
+        async def noting(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                statuses.append(message["status"])
+            await send(message)
+
+        try:
+            await self._app(scope, receive, noting)
+        finally:
+            if statuses:
+                self._counts.note(scope, statuses[0], time.monotonic() - started)

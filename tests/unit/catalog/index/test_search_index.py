@@ -19,7 +19,7 @@ from seine.catalog.index import Placement, Topology, grouping, set_operation
 from seine.catalog.index import index_tables as t
 from seine.catalog.index import stronger as stronger_module
 from seine.catalog.index import weaker as weaker_module
-from seine.catalog.index.placement import SearchResult
+from seine.catalog.index.clauses import SearchResult
 from seine.errors import SeineError
 from seine.optimizer.canonical.atoms import Atom, PredicateSet
 from seine.optimizer.canonical.canonicalise import canonicalise

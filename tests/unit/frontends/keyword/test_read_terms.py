@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from seine.algebra.search_terms import Alternative, Term
+from seine.algebra.search_plan import Alternative, Term
 from seine.errors import ScriptError
 from seine.frontends.keyword.read_terms import read_terms
 from tests.reference.words import words_of

@@ -14,11 +14,10 @@ from seine.algebra.types import BIGINT, BOOLEAN
 from seine.errors import ScriptError
 from seine.frontends.sql import plan_templates
 from seine.frontends.sql.condition_templates import ConditionTemplates
-from seine.frontends.sql.context import Table
 from seine.frontends.sql.parse_select import parse_select
 from seine.frontends.sql.plan_templates import PlanTemplates
-from seine.frontends.text.lexer import tokenize
-from seine.frontends.text.source_text import ScriptText
+from seine.frontends.sql.scope import Table
+from seine.frontends.text.lexer import ScriptText, tokenize
 from tests.generators.constants import with_strange_constants
 from tests.generators.scenario import random_scenario, related_scenario
 from tests.support.front_end import TABLES, parse, refusal

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from seine.errors import ScriptError
-from seine.frontends.text.source_text import ScriptText
+from seine.frontends.text.lexer import ScriptText
 from seine.frontends.xscl import known_blocks
 from seine.frontends.xscl.known_blocks import KnownBlocks
 from seine.frontends.xscl.parse_xscl import parse_xscl

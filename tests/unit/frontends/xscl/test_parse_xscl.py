@@ -14,7 +14,7 @@ from seine.algebra.plan_text import print_plan
 from seine.algebra.serialise import plan_from_json, plan_to_json
 from seine.algebra.tree_pattern import COMPARISONS, PatternNode, ValueTest
 from seine.errors import ScriptError
-from seine.frontends.text.source_text import ScriptText
+from seine.frontends.text.lexer import ScriptText
 from seine.frontends.xscl.parse_xscl import parse_xscl
 from tests.support.front_end import parse, place, refusal
 from tests.support.seeds import seeds

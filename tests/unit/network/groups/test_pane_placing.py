@@ -11,7 +11,7 @@ from seine.network.network import Network
 from seine.network.plan.strategy import Strategy
 from seine.operators.group.aggregate_node import AggregateNode
 from seine.operators.group.pane_fan_node import PaneFanNode
-from seine.operators.match.fan_node import FanNode
+from seine.operators.match.fan_step import FanNode
 
 STREAM = "CREATE STREAM bid (k BIGINT, v DOUBLE, ts TIMESTAMP) TIMESTAMP BY ts FROM 'bid.jsonl';"
 

@@ -18,7 +18,7 @@ import pytest
 from seine.network.joins.join_trees import leaves, tree_plan
 from seine.network.network import Network
 from seine.network.plan.strategy import TWO_BY_TWO, Strategy
-from seine.operators.join.derived_node import DerivedPunctuationsNode
+from seine.operators.join.derived_punctuations import DerivedPunctuationsNode
 from seine.operators.join.join_node import JoinNode
 from seine.operators.multi_join.multi_join_node import MultiJoinNode
 from seine.operators.stream.punctuations_node import PunctuationsNode

@@ -28,7 +28,7 @@ from seine.algebra.types import BIGINT, BOOLEAN, DAY_TIME, DOUBLE, STRING, YEAR_
 from seine.errors import SeineError
 from seine.network.network import Network, build_network
 from seine.network.show.explain import LINE_LENGTH, explain_dot, explain_html, explain_json, explain_text
-from seine.network.show.node_lines import explain_lines
+from seine.network.show.labels import explain_lines
 from seine.network.show.picture_boxes import BOX_HEIGHT, make_boxes, place_boxes
 from tests.support.golden import check_golden
 

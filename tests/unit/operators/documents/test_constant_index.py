@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from seine.documents.xpath_number import xpath_number
+from seine.documents.match_pattern import xpath_number
 from seine.operators.documents.constant_index import (
     CONTAINS,
     DIFFERS,

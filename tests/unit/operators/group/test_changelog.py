@@ -9,8 +9,7 @@ import pyarrow as pa
 
 from seine.algebra.types import BIGINT, STRING
 from seine.graph.node import Port
-from seine.operators.group.changelog import ChangelogOperator
-from seine.operators.group.changelog_node import ChangelogNode
+from seine.operators.group.changelog import ChangelogNode, ChangelogOperator
 from tests.support.changelog_law import World, drive, emitted_records, random_rows
 from tests.support.seeds import seeds
 

@@ -20,7 +20,7 @@ from seine.operators.group import group_release
 from seine.operators.group.aggregate_node import AggregateNode, AggregateOperator
 from seine.operators.group.distinct import DistinctOperator
 from seine.operators.group.distinct_node import DistinctNode
-from seine.operators.group.release_rules import Releases
+from seine.operators.group.group_release import Releases
 from seine.operators.join.purge_rule import PurgeRule
 from seine.operators.state.operator import Operator
 from seine.operators.state.store import MemoryStore

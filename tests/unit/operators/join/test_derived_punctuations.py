@@ -19,9 +19,7 @@ from seine.graph.parameter_table import ParameterTable
 from seine.network.network import Network, build_network
 from seine.network.network_record import NetworkRecord
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
-from seine.operators.join.bucket_consensus import gathered
-from seine.operators.join.derived_node import DerivedPunctuationsNode
-from seine.operators.join.derived_punctuations import WAITING
+from seine.operators.join.derived_punctuations import WAITING, DerivedPunctuationsNode, gathered
 from seine.operators.join.join import JoinOperator
 from seine.operators.join.join_node import JoinNode
 from seine.operators.join.purge_rule import PurgeRule

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from seine.rows.arrow_ipc import ipc_pieces, read_ipc
 from seine.runtime.flow.parcels import Parcel, decode, encode
-from seine.runtime.flow.task_row import ARROW_SCHEMA, CONTROL, REPORT, to_batch
+from seine.runtime.flow.task_output import ARROW_SCHEMA, CONTROL, REPORT, to_batch
 from seine.runtime.folder.settings import labels, murmur3
 from tests.support.seeds import seed_range
 

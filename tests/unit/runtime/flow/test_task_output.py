@@ -7,7 +7,7 @@ from pathlib import Path
 from seine.frontends.script.script_file import read_script
 from seine.operators.state.work_budget import WorkBudget
 from seine.run import Options, Run
-from seine.runtime.flow.compiled_version import compiled_version
+from seine.runtime.flow.dataflow import compiled_version
 from seine.runtime.flow.task_output import task_at_work
 from seine.user_code import process
 from seine.user_code.limits import FunctionLimits

@@ -32,8 +32,7 @@ from seine.rows.delta import FOREVER
 from seine.run import Options, Run
 from seine.runtime.flow import tasks
 from seine.runtime.flow.admitted_rows import punctuation_delta, source_delta
-from seine.runtime.flow.compiled_version import compile_version
-from seine.runtime.flow.dataflow import Route, route
+from seine.runtime.flow.dataflow import Route, compile_version, route
 from seine.runtime.flow.task_output import task_at_work
 from seine.runtime.flow.tasks import slices_of, task_slices
 from seine.runtime.folder.deployment import Deployment

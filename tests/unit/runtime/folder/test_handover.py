@@ -10,12 +10,11 @@ from pyspark.sql.types import StructType
 
 from seine.errors import RunError
 from seine.intake.journal import Draft, Journal
-from seine.intake.source_branch import PipelineShape
+from seine.intake.spark_feed import PipelineShape
 from seine.rows.clock import Clock
 from seine.runtime.folder.deployment import Deployment
-from seine.runtime.folder.handover import handover_path, read_head, read_segment, write_state
+from seine.runtime.folder.handover import StateHead, handover_path, read_head, read_segment, write_state
 from seine.runtime.folder.settings import new_settings
-from seine.runtime.folder.state_head import StateHead
 from seine.spark.bucket_state import StateHandles
 from seine.spark.journal_source import JournalReader
 

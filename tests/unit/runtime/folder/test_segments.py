@@ -7,8 +7,8 @@ import random
 import pyarrow as pa
 import pytest
 
+from seine.runtime.folder.handover import StateHead
 from seine.runtime.folder.segments import Segments
-from seine.runtime.folder.state_head import StateHead
 
 
 class Disk:

@@ -12,10 +12,9 @@ import pytest
 from seine.errors import SeineError
 from seine.intake.retention_limit import RetentionLimit
 from seine.runtime.output import node_files, result_index
-from seine.runtime.output.log_files import LogFiles, TooOldError
+from seine.runtime.output.log_files import LogFiles, ResultFile, TooOldError
 from seine.runtime.output.node_files import NodeFiles
 from seine.runtime.output.range_chain import NODE, ByteRange, RangeNode, backwards, first_after
-from seine.runtime.output.result_file import ResultFile
 from seine.runtime.output.result_index import ResultIndex
 from seine.runtime.output.segmented_file import SegmentedFile
 from seine.runtime.output.task_report import QueryRanges

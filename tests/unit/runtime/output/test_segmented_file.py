@@ -11,8 +11,7 @@ import pytest
 from seine.errors import SeineError
 from seine.intake.retention_limit import RetentionLimit
 from seine.runtime.output import segmented_file
-from seine.runtime.output.log_files import LogFiles, TooOldError
-from seine.runtime.output.result_file import ResultFile
+from seine.runtime.output.log_files import LogFiles, ResultFile, TooOldError
 from seine.runtime.output.segmented_file import LogSegment, SegmentedFile
 from tests.support.seeds import seeds
 

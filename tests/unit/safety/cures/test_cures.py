@@ -12,7 +12,7 @@ from seine.algebra.definitions import Scheme
 from seine.safety.cures.cures import HittingSets, TooManyError, cures, heals
 from seine.safety.cures.remedies import SchemeAddition
 from seine.safety.cures.time_cures import time_cures
-from seine.safety.states.stateful_streams import kept_scans
+from seine.safety.states.check_plan import kept_scans
 from tests.support.front_end import parse
 
 DECLARED = """\

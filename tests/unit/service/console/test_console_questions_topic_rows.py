@@ -20,7 +20,7 @@ from seine.service.console.console_questions import ConsoleQuestions
 from seine.service.folder import ServiceFolder
 from seine.service.recent_rows import RECENT_SECONDS
 from seine.service.service import Service, ServiceOptions
-from seine.topics.topic_reading import TopicReading
+from seine.topics.topic_records import TopicReading
 from tests.support.everywhere import EVERYWHERE
 
 KAFKA = (
