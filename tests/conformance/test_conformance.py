@@ -13,15 +13,13 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.command import python_path
-from tests.support.paths import ROOT
+from tests.support.paths import AREAS, CONFORMANCE
 from tests.support.warm_command import warm_command
-
-KIT = ROOT.parent / "shared" / "conformance"
 
 pytestmark = [
     pytest.mark.conformance,
     pytest.mark.spark,
-    pytest.mark.skipif(not KIT.is_dir(), reason="no conformance kit beside the repository: skipped"),
+    pytest.mark.skipif(not CONFORMANCE.is_dir(), reason="no conformance kit beside the repository: skipped"),
 ]
 
 
@@ -35,7 +33,7 @@ def warm_seine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield command
 
 
-@pytest.mark.parametrize("area", ["relational", "safety", "sharing", "keyword", "xscl", "star"])
+@pytest.mark.parametrize("area", AREAS)
 def test_cases(area: str, warm_seine: str) -> None:
     _check(area, warm_seine)
 
@@ -47,7 +45,7 @@ def test_cases_in_small_batches(area: str) -> None:
 
 
 def _check(area: str, seine: str, run_args: str = "") -> None:
-    command = [sys.executable, str(KIT / "check.py"), str(KIT / area)]
+    command = [sys.executable, str(CONFORMANCE / "check.py"), str(CONFORMANCE / area)]
     command += ["--cmd", seine, f"--run-args={run_args}"]
     environment = os.environ | {"PYTHONPATH": python_path()}
     done = subprocess.run(command, capture_output=True, text=True, env=environment)

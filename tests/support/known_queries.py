@@ -105,7 +105,9 @@ def written_queries() -> Iterator[KnownQuery]:
     for folder in (*folders, *([CONFORMANCE] if CONFORMANCE.is_dir() else [])):
         for path in sorted(folder.rglob("*.sql")):
             yield from _of_texts(path, [path.read_text(encoding="utf-8")])
-    for path in sorted([*(ROOT / "tests").rglob("*.py"), *(ROOT / "src").rglob("*.py")]):
+    for path in sorted(
+        [*(ROOT / "tests").rglob("*.py"), *(ROOT / "src").rglob("*.py"), *(ROOT / "benchmarks").rglob("*.py")]
+    ):
         yield from _of_texts(path, _strings(path.read_text(encoding="utf-8")))
     for spelling in all_spellings():
         yield KnownQuery(spelling.name, declared(spelling.schema), spelling.text)

@@ -74,7 +74,7 @@ def test_the_folder_of_a_service_is_a_setting(parse: Parse) -> None:
 
 def test_every_setting_is_understood_in_both_places(parse: Parse) -> None:
     """Each option of each command that has settings, by a value that fits its kind."""
-    samples = ["7", "7d", "throughput", "off", "all", "info", "text"]
+    samples = ["7", "7d", "7GB", "throughput", "off", "all", "info", "text"]
     checked = 0
     for command in COMMANDS:
         typed = [command] if command == "serve" else [command, "a.sql"]

@@ -11,12 +11,12 @@ from seine.errors import ScriptError
 from seine.frontends.script.parser import parse_script
 from seine.frontends.script.script import Script
 from seine.safety.verdict import refuse_unsafe
-from tests.support.paths import CONFORMANCE
+from tests.support.paths import AREAS, CONFORMANCE
 
 pytestmark = pytest.mark.skipif(not CONFORMANCE.is_dir(), reason="the conformance kit is not here")
 
-SCRIPTS = sorted(CONFORMANCE.glob("*/*/script.sql"))
-CASES = sorted(CONFORMANCE.glob("*/*/expected.json"))
+SCRIPTS = sorted(path for area in AREAS for path in CONFORMANCE.glob(f"{area}/*/script.sql"))
+CASES = sorted(path for area in AREAS for path in CONFORMANCE.glob(f"{area}/*/expected.json"))
 
 
 def read(path: Path) -> Script:
