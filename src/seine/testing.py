@@ -12,6 +12,7 @@ The answers are those of `seine run`: the same tasks compute them.
 from __future__ import annotations
 
 import json
+import math
 import os
 import tempfile
 from collections import Counter
@@ -140,5 +141,18 @@ def _feed(script: Script, inputs: Mapping[str, Iterable[Row]], work: str) -> Non
 def _reading(table: _Table, rows: Iterable[Row], work: str) -> _Table:
     path = os.path.join(work, f"{len(os.listdir(work))}.jsonl")
     with open(path, "wb") as file:
-        file.writelines(_ENCODER.encode(dict(row)) + b"\n" for row in rows)
+        file.writelines(_ENCODER.encode(_in_json(dict(row))) + b"\n" for row in rows)
     return replace(table, source=Source(path))
+
+
+def _in_json(value: Any) -> Any:
+    """A value as lines of JSON have it: numbers that are not finite by their names.
+
+    >>> _in_json({"x": [float("-inf"), 1.5]})
+    {'x': ['-Infinity', 1.5]}
+    """
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, Mapping):
+        return {name: _in_json(inner) for name, inner in value.items()}
+    return [_in_json(inner) for inner in value] if isinstance(value, (list, tuple)) else value

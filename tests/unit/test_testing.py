@@ -131,3 +131,12 @@ def test_a_query_that_fails_raises_unless_asked_not_to() -> None:
         run_script(script, s=rows)
     result = run_script(script, strict=False, s=rows)
     assert list(result.failures) == ["big"] and result.rows("fine") == [{"k": 7_999}]
+
+
+def test_numbers_that_are_not_finite_are_read() -> None:
+    script = "CREATE STREAM s (k BIGINT, x DOUBLE, ts BIGINT) TIMESTAMP BY ts FROM 'nowhere';"
+    script += "CREATE QUERY q AS SELECT x FROM s WHERE x > 5;"
+    rows = [{"x": float("inf"), "ts": 1}, {"x": float("-inf"), "ts": 2}, {"x": float("nan"), "ts": 3}]
+    assert run_script(script, s=rows).rows("q") == [{"x": "Infinity"}, {"x": "NaN"}]
+    with pytest.raises(RunError, match="1 dead letters or notices"):
+        run_script(script, s=[{"k": float("nan"), "ts": 1}])

@@ -98,7 +98,7 @@ def _fits(setting: Setting, text: str) -> bool:
 
 
 def _is_number(setting: Setting, text: str) -> bool:
-    return isinstance(setting.of_text(text), int)
+    return text.isdigit() and isinstance(setting.of_text(text), int)
 
 
 def test_paths_of_a_file_are_meant_from_where_it_is(parse: Parse, tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from seine.algebra.rank_plan import RANK_FUNCTIONS
 from seine.algebra.types import BIGINT, DAY_TIME, DOUBLE, INT, TIMESTAMP, Type
 from seine.frontends.sql.scope import Context
 
+_MOST_ROWS = 2**31 - 1  # that a frame or an offset may reach, as in Spark
 _WHOLE = Frame(ROWS, None, None)
 _UP_TO_PEERS = Frame(RANGE, None, 0)
 
@@ -117,6 +118,8 @@ def _value_function(
         or not isinstance(args[-1] if len(args) > 2 else offset, Literal)
     ):
         raise context.error(call, f"offset and default of {name.upper()} are constants")
+    if abs(offset.value) > _MOST_ROWS:
+        raise context.error(call, f"{name.upper()} reaches {_MOST_ROWS:,} rows at most")
     default = (
         Literal(args[2].value, args[0].type) if len(args) > 2 and isinstance(args[2], Literal) else default
     )
@@ -126,11 +129,11 @@ def _value_function(
 
 
 def _whole_number(argument: Expression) -> int | None:
-    """The value of a constant from 1 to 2**31 - 1; None of anything else."""
+    """The value of a constant from 1 to the most rows; None of anything else."""
     if not isinstance(argument, Literal) or argument.type not in (INT, BIGINT):
         return None
     value = argument.value
-    return value if isinstance(value, int) and 0 < value < 2**31 else None
+    return value if isinstance(value, int) and 0 < value <= _MOST_ROWS else None
 
 
 def _frame(window: exp.Expr, order: Sequence[SortKey], bind: Bind, context: Context) -> Frame:
@@ -178,6 +181,10 @@ def _bound(
         wanted = "an INTERVAL" if kind == TIMESTAMP else "a whole number, 0 or more"
         raise context.error(value, f"the offset of a frame is {wanted}")
     assert isinstance(offset.value, int)
+    if unit == ROWS and offset.value > _MOST_ROWS:
+        raise context.error(
+            value, f"a frame of ROWS reaches {_MOST_ROWS:,} rows at most", f"UNBOUNDED {unbounded}"
+        )
     return -offset.value if direction == "PRECEDING" else offset.value
 
 

@@ -114,6 +114,13 @@ REFUSED = [
     ("SELECT UPPER(t) OVER (ORDER BY a) FROM s", 8, "UPPER OVER is not supported"),
     ("SELECT LAG(a) OVER (PARTITION BY c) FROM s", 8, "LAG needs an order"),
     ("SELECT LAG(a, b) OVER (ORDER BY a) FROM s", 8, "are constants"),
+    ("SELECT LAG(a, 2147483648) OVER (ORDER BY a) FROM s", 8, "LAG reaches 2,147,483,647 rows at most"),
+    ("SELECT LEAD(a, -9223372036854775807) OVER (ORDER BY a) FROM s", 8, "LEAD reaches 2,147,483,647 rows"),
+    (
+        "SELECT SUM(a) OVER (ORDER BY a ROWS BETWEEN 9223372036854775807 PRECEDING AND 1 FOLLOWING) FROM s",
+        47,
+        "a frame of ROWS reaches 2,147,483,647 rows at most",
+    ),
     (
         "SELECT SUM(a) OVER (ORDER BY c RANGE 5 PRECEDING) FROM s",
         38,
