@@ -6,15 +6,15 @@ import re
 from pathlib import Path
 
 import pytest
+from benchmarks.__main__ import main
 
 from benchmarks.xscl import xscl_page
-from seine.cli.main import main
 
 pytestmark = pytest.mark.spark
 
 
 def test_subscriptions_run_end_to_end(tmp_path: Path) -> None:
-    assert main(["bench", "xscl", "--quick", "--only", "spark", "--out", str(tmp_path / "page.md")]) == 0
+    assert main(["xscl", "--quick", "--only", "spark", "--out", str(tmp_path / "page.md")]) == 0
     text = (tmp_path / "page.md").read_text()
     assert text.count("\n| -") == sum(part == "spark" for part, *_ in xscl_page.TABLES)
     records = re.findall(r"\| (\d\.\d\d) +\| \d\.\d\dx", text)

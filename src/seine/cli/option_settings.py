@@ -84,14 +84,14 @@ class Setting:
 
     def _of_scalar(self, value: object, folder: str) -> Any:
         typed = self.action.type is not None
-        if isinstance(value, int) and not isinstance(value, bool) and typed:
+        if isinstance(value, int | float) and not isinstance(value, bool) and typed:
             return self._converted(str(value))
         if not isinstance(value, str):
             raise _WrongValue("must be a number or a text" if typed else "must be a text, in quotes")
         if self.action.metavar in _PATHS and value:
             return self._converted(os.path.join(folder, value))
         converted = self._converted(value)
-        if isinstance(converted, int):
+        if isinstance(converted, int) and value.strip().isdigit():
             raise _WrongValue("must be a number, without quotes")
         return converted
 

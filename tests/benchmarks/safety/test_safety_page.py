@@ -7,13 +7,13 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from benchmarks.__main__ import main
 from benchmarks.harness.measure import BatchCost
 from benchmarks.sides.measured_run import run, written
 from benchmarks.workloads.punctuated_feeds import auction, linked
 
 from benchmarks.safety import check_cost, held_state, purge_cost, purge_throughput, safety_page
 from seine.algebra.plan import Query
-from seine.cli.main import main
 from seine.safety.states.item_facts import Sources
 from seine.safety.verdict import verdict
 
@@ -73,7 +73,7 @@ def test_the_page_has_every_table_and_picture(tmp_path: Path, monkeypatch) -> No
     monkeypatch.setitem(
         safety_page.QUICK["throughput"], "runner", lambda *words: PACE
     )  # it would start Spark
-    assert main(["bench", "safety", "--quick", "--out", str(out), "--pictures", str(tmp_path)]) == 0
+    assert main(["safety", "--quick", "--out", str(out), "--pictures", str(tmp_path)]) == 0
     assert out.read_text().count("\n| ---") == len(safety_page.PARTS)
     pictures = sorted(path.name for path in tmp_path.glob("*.svg"))
     assert pictures == ["safety-auction.svg", "safety-joins.svg"]

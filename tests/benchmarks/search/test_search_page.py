@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from benchmarks.__main__ import main
 from benchmarks.harness.measure import BatchCost
 from benchmarks.keyword_meshes.search_arrivals import condition_sides
 from benchmarks.search.many_searches import many_queries
@@ -18,7 +19,6 @@ from benchmarks.workloads.search_trace import SearchTrace
 
 from benchmarks import __main__ as bench_command
 from benchmarks.search import search_page
-from seine.cli.main import main
 
 
 def test_networks_are_counted() -> None:
@@ -73,7 +73,7 @@ def test_the_command_knows_the_parts() -> None:
 
 @pytest.mark.parametrize("part", [name for name, _, _ in search_page.PARTS if name != "spark"])
 def test_quick_parts(part: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["bench", "search", "--quick", "--only", part]) == 0
+    assert main(["search", "--quick", "--only", part]) == 0
     page = capsys.readouterr().out
     assert page.startswith("## search\n") and page.count("\n### ") == 1 and page.count("\n| ---") == 1
 
@@ -108,5 +108,5 @@ def test_the_spark_part_leaves_out_the_beginning() -> None:
 
 
 def test_a_part_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["bench", "search", "--quick", "--only", "curves"]) == 1
+    assert main(["search", "--quick", "--only", "curves"]) == 1
     assert "'search' has no part 'curves'" in capsys.readouterr().err

@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from benchmarks.__main__ import main
 from benchmarks.sides.on_network import NetworkFigures
 
 from benchmarks.sharing import alternatives, curves, scale, separate_pipelines, sharing_page, sharing_sizes
-from seine.cli.main import main
 from tests.support.measured_figures import MEASURED, PACE
 
 
@@ -55,5 +55,5 @@ def test_sizes_name_every_part() -> None:
 
 
 def test_options_of_sharing_are_refused_elsewhere(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["bench", "join", "--only", "curves"]) != 0
+    assert main(["join", "--only", "curves"]) != 0
     assert "for the benchmark 'sharing'" in capsys.readouterr().err

@@ -8,11 +8,11 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from benchmarks.__main__ import main
 from benchmarks.sides.on_shedder import StarBenchmark
 from benchmarks.workloads.star_streams import KEYS, LEVELS, WORKLOADS, make
 
 from benchmarks.star import star_figures, star_page
-from seine.cli.main import main
 
 
 @pytest.mark.parametrize("name", WORKLOADS)
@@ -60,10 +60,7 @@ def test_pre_filtering_changes_no_answer() -> None:
 
 
 def test_the_page_has_every_table_and_picture(tmp_path: Path) -> None:
-    assert (
-        main(["bench", "star", "--quick", "--out", str(tmp_path / "page.md"), "--pictures", str(tmp_path)])
-        == 0
-    )
+    assert main(["star", "--quick", "--out", str(tmp_path / "page.md"), "--pictures", str(tmp_path)]) == 0
     text = (tmp_path / "page.md").read_text()
     assert text.count("\n| ---") == len(star_page.FIGURES) + len(star_page.TABLES)
     pictures = sorted(path.name for path in tmp_path.glob("*.svg"))
@@ -73,5 +70,5 @@ def test_the_page_has_every_table_and_picture(tmp_path: Path) -> None:
 
 
 def test_other_benchmarks_have_no_pictures(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["bench", "index", "--pictures", "x"]) == 1
+    assert main(["index", "--pictures", "x"]) == 1
     assert "'star'" in capsys.readouterr().err
