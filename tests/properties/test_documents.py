@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from seine.operators.documents import held_documents, pair_edges
+from seine.operators.documents import document_join, held_documents
 from seine.run_local import run_local
 from tests.generators.documents import DocumentStream, QueryMaker, random_stream
 from tests.reference.xscl_answers import Answer, Document, answers
@@ -72,7 +72,7 @@ def test_hashes_of_two_bits_change_nothing(
     monkeypatch.setattr(held_documents.FlatWitnesses, "of", staticmethod(cut))
     result = run_local(str(_written(tmp_path, queries, streams)), batch_rows=4)
     assert _reported(result.records) == _expected(queries, streams), seed
-    assert pair_edges.FlatWitnesses.of is cut
+    assert document_join.FlatWitnesses.of is cut
 
 
 @seeds(8)

@@ -12,6 +12,8 @@ from seine.spark.session import open_session
 from tests.support.command import python_path
 from tests.support.kafka_broker import KafkaBroker, connector_jars, kafka_broker
 
+collect_ignore = ["deadly_functions"]  # they end the process that imports them
+
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from seine.documents import feed_documents
+from seine.documents import document
 from seine.documents.document import feed_items
 from seine.documents.parse_document import DocumentFault
 
@@ -27,7 +27,7 @@ def test_items(text: str, items: list[str]) -> None:
 
 
 def test_namespaces_that_every_item_would_repeat(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(feed_documents, "MOST_ITEM_CHARACTERS", 10_000)
+    monkeypatch.setattr(document, "MOST_ITEM_CHARACTERS", 10_000)
     declared = "".join(f' xmlns:n{i}="urn:{i}"' for i in range(50))
     assert len(feed_items(f"<rss{declared}><channel>{'<item/>' * 8}</channel></rss>")) == 8
     with pytest.raises(DocumentFault, match="more than 10,000 characters"):

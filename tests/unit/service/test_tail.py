@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from seine.errors import RunError
-from seine.runtime.output import result_file
+from seine.runtime.output import log_files
 from seine.runtime.output.log_files import LogFiles, ResultFile
 from seine.runtime.output.result_index import ResultIndex
 from seine.service.tail import read_records
@@ -52,14 +52,14 @@ def test_every_record_once_in_order(index: ResultIndex, most: int) -> None:
 
 def test_a_tail_reads_only_its_own(index: ResultIndex, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[int] = []
-    pread = result_file.os.pread
+    pread = log_files.os.pread
 
     def counted(file: int, size: int, position: int) -> bytes:
         content = pread(file, size, position)
         read.append(len(content))
         return content
 
-    monkeypatch.setattr(result_file.os, "pread", counted)
+    monkeypatch.setattr(log_files.os, "pread", counted)
     lines, following = read_records(index, "rare", 0)
     assert following == index.settled and len(lines.splitlines()) == 50
     # the records themselves, and a few nodes of the index for each; the results are 50 times longer

@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from seine.shedding import rates, semantic
+from seine.shedding import policies, rates
 from seine.shedding.arrivals import FOREVER, Evictions
 from seine.shedding.exact import exact_results, residence
 from seine.shedding.policies import NAMES, Shedding
@@ -236,7 +236,7 @@ def test_importances_may_be_nothing_or_enormous(shedding: Shedding, importances:
 def test_what_is_learnt_is_bounded(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many keys there are, and a resume still changes nothing."""
     monkeypatch.setattr(rates, "_MOST_TOKENS", 40)
-    monkeypatch.setattr(semantic, "_MOST_TOKENS", 40)
+    monkeypatch.setattr(policies, "_MOST_TOKENS", 40)
     tuples = [[Tuple(n, n, n + 20, FOREVER, 1.0 + n % 3, (n // 2,)) for n in range(400)] for _ in "rs"]
     shedder = Shedder(Shedding(name), 4, 2)
     whole = shed(shedder, tuples, [])

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from seine.sinks import delivery as delivery_module
-from seine.sinks import folder_target
+from seine.sinks import sink_threads
 from seine.sinks.delivery import Delivery, UndeliveredFiles
 from seine.sinks.record_piece import RecordPiece
 from seine.sinks.sink_target import SinkTarget
@@ -60,8 +60,8 @@ def test_records_arrive_once_and_in_order_through_kills(
     start, kills = results.index.settled, _Killer(random)
     sink, most = stored_sink(target, start), random.choice([1, 200, 1 << 20])
     kills.around(monkeypatch, delivery_module, "save_progress")
-    kills.around(monkeypatch, folder_target.os, "replace")
-    kills.around(monkeypatch, folder_target, "sync_to_disk")
+    kills.around(monkeypatch, sink_threads.os, "replace")
+    kills.around(monkeypatch, sink_threads, "sync_to_disk")
     monkeypatch.setattr(os, "fsync", lambda handle: None)  # processes are killed here, not machines
     batches = 15
     while True:

@@ -10,7 +10,7 @@ import pytest
 
 from seine.intake.arrived_records import PARTITIONS, PLACE, VALUE
 from seine.intake.spark_feed import SourceBranch
-from seine.topics import recent_records as module
+from seine.topics import topic_client as module
 from seine.topics.offset_ranges import OffsetRange, Offsets
 from seine.topics.topic_client import LATEST, recent_records
 from seine.topics.topic_records import RecordColumns, TopicReading

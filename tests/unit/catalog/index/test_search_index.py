@@ -17,8 +17,8 @@ from seine.algebra.types import BIGINT, STRING
 from seine.catalog import Catalog, StoredQuery
 from seine.catalog.index import Placement, Topology, grouping, set_operation
 from seine.catalog.index import index_tables as t
+from seine.catalog.index import search_index as weaker_module
 from seine.catalog.index import stronger as stronger_module
-from seine.catalog.index import weaker as weaker_module
 from seine.catalog.index.clauses import SearchResult
 from seine.errors import SeineError
 from seine.optimizer.canonical.atoms import Atom, PredicateSet

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from seine.operators.documents import complete_step, document_form, known_bindings
+from seine.operators.documents import complete_step, document_form
 from seine.run_local import LocalResult, run_local
 
 
@@ -39,7 +39,7 @@ def test_documents_are_forgotten_when_they_are_large(tmp_path: Path, monkeypatch
     }
     texts = [f"<r><a>{i % 3}</a><a>1</a></r>" for i in range(8)]
     expected = run(tmp_path, queries, texts).records
-    monkeypatch.setattr(known_bindings, "_MOST_KEPT", 100)
+    monkeypatch.setattr(complete_step, "_MOST_KEPT", 100)
     assert run(tmp_path, queries, texts).records == expected and len(expected) > 50
 
 
@@ -48,7 +48,7 @@ def test_documents_are_forgotten_when_they_are_large(tmp_path: Path, monkeypatch
 )
 def test_values_of_a_deep_document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most, answered) -> None:
     """Every element within another has the whole text: what is held of such values is bounded."""
-    monkeypatch.setattr(known_bindings, "MOST_COMPARED_CHARACTERS", most)
+    monkeypatch.setattr(complete_step, "MOST_COMPARED_CHARACTERS", most)
     monkeypatch.setattr(complete_step, "MOST_COMPARED_CHARACTERS", most)
     queries = {
         "all": "s//*->x FOLLOWED BY{x=y, 9} s//*->y",

@@ -14,7 +14,7 @@ import pytest
 from seine.algebra.expressions import Column
 from seine.algebra.types import BIGINT, DOUBLE, STRING
 from seine.graph.node import Port
-from seine.operators.group import dormant_groups, slot_counts
+from seine.operators.group import dormant_groups
 from seine.operators.group.aggregate_node import AggregateNode, AggregateOperator
 from seine.operators.group.dormant_groups import AWAKE, Slots
 from seine.operators.group.except_ import ExceptOperator
@@ -51,7 +51,7 @@ CALLS = (
 def seen(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """Groups sleep again as soon as they may, in few slots; counts what slept, woke and was put to sleep."""
     monkeypatch.setattr(dormant_groups, "LEAST_SLOTS_PUT_TO_SLEEP", 1)
-    monkeypatch.setattr(slot_counts, "FEWEST_SLOT_BITS", 4)
+    monkeypatch.setattr(dormant_groups, "FEWEST_SLOT_BITS", 4)
     counts: Counter[str] = Counter()
     wake, turned, put_to_sleep = (
         dormant_groups.DormantGroups.wake,
@@ -181,7 +181,7 @@ def test_rows_that_never_end_take_no_slots() -> None:
         list(operator.step([[Delta(batch_of(world, rows, False), None)]] * 2, clock, store))
     slots = Slots.load(store)
     assert slots is not None and slots.rows.sum() > 1000
-    assert len(slots) == 1 << slot_counts.FEWEST_SLOT_BITS
+    assert len(slots) == 1 << dormant_groups.FEWEST_SLOT_BITS
 
 
 def test_slots_are_kept_whole_or_as_few_changes() -> None:

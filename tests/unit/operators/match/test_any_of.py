@@ -10,7 +10,7 @@ import pytest
 
 from seine.algebra.expressions import Expression, Parameter, conjunction
 from seine.algebra.types import BIGINT, DATE, DOUBLE, STRING, Type
-from seine.operators.match import staircase
+from seine.operators.match import any_of
 from seine.operators.match.any_of import AnyOf, CompiledFilter, Staircase, skyline
 from seine.operators.match.box_index import BoxIndex
 from seine.operators.match.residual import Residual
@@ -59,7 +59,7 @@ def test_random_filters_hold_as_each_predicate_alone(monkeypatch: pytest.MonkeyP
     for seed in seed_range(300):
         rng = random.Random(seed)
         vary_thresholds(monkeypatch, rng)
-        monkeypatch.setattr(staircase, "_MOST_ROUNDS", rng.choice([0, 1, 64]))
+        monkeypatch.setattr(any_of, "_MOST_ROUNDS", rng.choice([0, 1, 64]))
         filters: list[Filter] = []
         for _ in range(rng.choice([0, 1, 2, 3, 4])):
             shape, maker = random_shape(rng)
@@ -79,7 +79,7 @@ def test_filters_of_comparisons_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     thinned = passed = failed = 0
     for seed in seed_range(200):
         rng = random.Random(seed)
-        monkeypatch.setattr(staircase, "_MOST_ROUNDS", rng.choice([1, 64]))
+        monkeypatch.setattr(any_of, "_MOST_ROUNDS", rng.choice([1, 64]))
         types = rng.sample([BIGINT, DOUBLE, STRING, DATE], 2)
         filters = []
         for _ in range(rng.randint(1, 4)):

@@ -11,7 +11,7 @@ from seine.algebra.arrays import IntArray
 from seine.algebra.expressions import Call, Parameter
 from seine.algebra.types import BIGINT
 from seine.evaluate.kernels.spending import Called, Spender, begin
-from seine.operators.match import window_assignment
+from seine.operators.match import fan_step
 
 WINDOW = Call("window_start", (Parameter(0, BIGINT),), BIGINT)
 
@@ -29,7 +29,7 @@ def counted(counts: IntArray, constants: list[IntArray]) -> Counter[tuple[str, .
     spender = Counted()
     with spender.counting():
         begin(WINDOW)
-        window_assignment._spend(counts, constants)
+        fan_step._spend(counts, constants)
     return spender.sizes
 
 
@@ -41,7 +41,7 @@ def test_windows_are_counted_for_the_constants_that_ask_for_them(values: int) ->
         constants = [random.integers(5, 5 + values, rows) for _ in range(3)]
         expected: Counter[tuple[str, ...]] = Counter()
         for count, *lengths in zip(counts, *constants, strict=True):
-            expected[tuple(map(str, lengths))] += int(count) * window_assignment._PAIR_BYTES
+            expected[tuple(map(str, lengths))] += int(count) * fan_step._PAIR_BYTES
         assert counted(counts, constants) == expected
 
 
@@ -49,4 +49,4 @@ def test_constants_that_are_all_the_same_are_not_sorted(monkeypatch: pytest.Monk
     monkeypatch.delattr(np, "unique")
     same = [np.full(3, value) for value in (10, 5, 0)]
     sizes = counted(np.array([1, 2, 4]), same)
-    assert sizes == {("10", "5", "0"): 7 * window_assignment._PAIR_BYTES}
+    assert sizes == {("10", "5", "0"): 7 * fan_step._PAIR_BYTES}

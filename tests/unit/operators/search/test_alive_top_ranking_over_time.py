@@ -8,7 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from seine.operators.search import ranking_over_time
+from seine.operators.search import alive_top
 from seine.operators.search.alive_top import shown_changes
 from tests.support.seeds import seed_range
 
@@ -16,7 +16,7 @@ from tests.support.seeds import seed_range
 @pytest.mark.parametrize("cells", [1, 40, 1 << 20])
 def test_changes_add_up_to_the_first_trees_alive(monkeypatch: pytest.MonkeyPatch, cells: int) -> None:
     """Whatever the size of the tables is."""
-    monkeypatch.setattr(ranking_over_time, "MOST_CELLS", cells)
+    monkeypatch.setattr(alive_top, "MOST_CELLS", cells)
     changed = 0
     for seed in seed_range(60):
         rng = random.Random(seed)

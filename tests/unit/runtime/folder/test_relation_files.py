@@ -21,10 +21,10 @@ from seine.algebra.expressions import Column, Expression
 from seine.algebra.functions import literal, resolve_call
 from seine.algebra.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, Kind, Type
 from seine.errors import SeineError
-from seine.intake import spool
+from seine.intake import relations
 from seine.operators.join.combination import key_columns
 from seine.operators.join.lookup import index_relation
-from seine.operators.state import relation_index, run_file
+from seine.operators.state import relation_index
 from seine.operators.state.relation_index import NUMBER, RelationIndex, open_run, write_run
 from seine.operators.state.sorted_run import KEY, SortedRun
 from seine.run_local import run_local
@@ -64,9 +64,9 @@ def tuples(rng: np.random.Generator, count: int) -> pa.RecordBatch:
 def in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every relation counts as large, and pieces are short."""
     monkeypatch.setattr(relation_files, "MOST_TUPLES_IN_MEMORY", 0)
-    monkeypatch.setattr(run_file, "CHUNK", 7)
     monkeypatch.setattr(relation_index, "CHUNK", 7)
-    monkeypatch.setattr(spool, "MOST_BYTES_IN_MEMORY", 0)
+    monkeypatch.setattr(relation_index, "CHUNK", 7)
+    monkeypatch.setattr(relations, "MOST_BYTES_IN_MEMORY", 0)
 
 
 def _runs(rng: np.random.Generator) -> Iterator[np.ndarray]:
@@ -82,7 +82,7 @@ def _runs(rng: np.random.Generator) -> Iterator[np.ndarray]:
 def test_a_run_in_a_file_is_the_one_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(1)
     for keys in _runs(rng):
-        monkeypatch.setattr(run_file, "CHUNK", 1 << 16 if len(keys) > 1000 else 7)
+        monkeypatch.setattr(relation_index, "CHUNK", 1 << 16 if len(keys) > 1000 else 7)
         numbers = np.arange(len(keys))
         cuts = np.sort(rng.integers(0, len(keys) + 1, 5))
         pieces = zip(np.split(keys, cuts), np.split(numbers, cuts), strict=True)
@@ -184,20 +184,20 @@ def test_batches_gathered_in_files_are_those_in_memory(seed: int, monkeypatch: p
     rng = np.random.default_rng(seed)
     batches = [tuples(rng, int(count) + 3)[2:] for count in rng.integers(0, 40, 12)]
     whole = pa.concat_batches(batches)
-    gathered = spool.concatenate_batches("relation r", whole.schema, iter(batches))
+    gathered = relations.concatenate_batches("relation r", whole.schema, iter(batches))
     gathered.validate(full=True)
     assert gathered.schema.equals(whole.schema)
     assert repr(gathered.to_pylist()) == repr(whole.to_pylist())  # in which a NaN is a NaN
     assert [column.null_count for column in gathered.columns] == [c.null_count for c in whole.columns]
-    monkeypatch.setattr(spool, "MOST_ROWS_OR_BYTES", 300)
+    monkeypatch.setattr(relations, "MOST_ROWS_OR_BYTES", 300)
     with pytest.raises(SeineError, match="column 4 of relation r has more than 300 bytes of text"):
-        spool.concatenate_batches("relation r", whole.schema, iter(batches))
+        relations.concatenate_batches("relation r", whole.schema, iter(batches))
 
 
 def test_a_large_relation_takes_little_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Loaded, written, indexed and looked up: 2 million tuples of 60 bytes, and 44 MB of index."""
     bound, piece, pieces = 48 << 20, 50_000, 40
-    monkeypatch.setattr(spool, "MOST_BYTES_IN_MEMORY", 4 << 20)
+    monkeypatch.setattr(relations, "MOST_BYTES_IN_MEMORY", 4 << 20)
     pool = pa.proxy_memory_pool(pa.default_memory_pool())
     before = pa.default_memory_pool()
     pa.set_memory_pool(pool)
@@ -206,7 +206,7 @@ def test_a_large_relation_takes_little_memory(tmp_path: Path, monkeypatch: pytes
         schema = pa.schema([("c0", pa.int64()), ("c1", pa.string())])
         batches = (_piece(start, piece, schema) for start in range(0, piece * pieces, piece))
         path = str(tmp_path / "relation-0.arrow")
-        write_relation(path, spool.concatenate_batches("relation r", schema, batches))
+        write_relation(path, relations.concatenate_batches("relation r", schema, batches))
         index = RelationFiles({"r": path}).index("r", (Column(1, STRING),))
         wanted = np.random.default_rng(1).integers(0, piece * pieces, 1000)
         [(rows, matched)] = index.candidates([_texts(wanted)], 1000)

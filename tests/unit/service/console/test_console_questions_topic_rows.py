@@ -14,7 +14,7 @@ from seine.errors import RunError, SeineError
 from seine.intake.arrived_records import PLACE, VALUE
 from seine.runtime.option_secrets import OptionSecrets
 from seine.service.access.principal import LOCAL
-from seine.service.console import topic_rows
+from seine.service.console import console_questions
 from seine.service.console.console_answers import TrialAnswer
 from seine.service.console.console_questions import ConsoleQuestions
 from seine.service.folder import ServiceFolder
@@ -65,7 +65,7 @@ def test_records_of_topics_are_tried(service: Service, monkeypatch: pytest.Monke
         columns = {VALUE: pa.array(RECORDS, pa.binary()), PLACE: pa.array([*range(5)], pa.int64())}
         return [pa.RecordBatch.from_pydict(columns)]
 
-    monkeypatch.setattr(topic_rows, "recent_records", recent)
+    monkeypatch.setattr(console_questions, "recent_records", recent)
     _register(service, KAFKA)
     tried = _tried(
         service, "CREATE QUERY q AS SELECT a FROM s; CREATE QUERY n AS SELECT COUNT(*) AS n FROM s;"
@@ -89,7 +89,7 @@ def test_the_words_of_a_broker_show_no_secret(service: Service, monkeypatch: pyt
     def refuse(reading: TopicReading, *_: object) -> list[pa.RecordBatch]:
         raise RunError(f"Kafka: cannot log in by {JAAS}", hint="look")
 
-    monkeypatch.setattr(topic_rows, "recent_records", refuse)
+    monkeypatch.setattr(console_questions, "recent_records", refuse)
     _register(service, KAFKA)
     with pytest.raises(RunError, match="Kafka: cannot log in by") as refusal:
         _tried(service, "CREATE QUERY q AS SELECT a FROM s;")

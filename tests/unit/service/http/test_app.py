@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from seine.service.http import topic_start
+from seine.service.http import app
 from seine.service.http.app import topics_count, wait_for_topics
 from seine.service.http.wakeup import Wakeup
 from seine.service.outcome import Outcome
@@ -83,5 +83,5 @@ def test_the_end_of_a_service_is_not_waited_for() -> None:
 
 
 def test_a_pipeline_that_is_behind_is_not_waited_for_longer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(topic_start, "_MOST_SECONDS", 0.05)
+    monkeypatch.setattr(app, "_MOST_SECONDS", 0.05)
     assert _wait(lambda publisher: None) == ["waits", "answered"]
