@@ -31,6 +31,7 @@ def refuse_foreign(hosts: Hosts | None, brokers: Iterable[tuple[str, int]], opti
     >>> refuse_foreign(("b1",), [("b1", 9092), ("b2", 9092)], "--source-host")
     Traceback (most recent call last):
     seine.intake.allowed_hosts.ForeignBroker: a broker there names b2:9092 as another, which is not allowed
+      hint: seine serve --source-host b2 allows it
     """
     for host, port in brokers:
         if hosts is not None and not names_host(hosts, host, port):

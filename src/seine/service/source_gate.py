@@ -132,9 +132,11 @@ class SourceGate:
 def refuse_reader(stream: str, reader: SparkReader) -> None:
     """Refuse a format or an option that is not let in, by name; values are not repeated.
 
-    >>> refuse_reader("s", SparkReader("kafka", (("kafka.interceptor.classes", "x.Y"),)))
-    Traceback (most recent call last):
-    seine.errors.SeineError: stream s: a service takes no option kafka.interceptor.classes of kafka
+    >>> try:
+    ...     refuse_reader("s", SparkReader("kafka", (("kafka.interceptor.classes", "x.Y"),)))
+    ... except SeineError as error:
+    ...     print(error.message)
+    stream s: a service takes no option kafka.interceptor.classes of kafka
     """
     options = ALLOWED.get(reader.format)
     if options is None:

@@ -223,6 +223,7 @@ class KnownTopics(Struct, frozen=True):
         >>> KnownTopics("s", {"bid": "Xk3"}).refuse_remade({"bid": "9aP", "more": "0Bq"})
         Traceback (most recent call last):
         seine.topics.trouble.RemadeTopic: topic 'bid' of stream s was deleted and made again since it was read
+          hint: what was not read of the old one is gone; begin with another checkpoint
         """
         for topic, id_ in ids.items():
             if self.ids.get(topic, id_) != id_:

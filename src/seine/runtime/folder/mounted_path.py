@@ -12,6 +12,7 @@ def refuse_remote(path: str | None, what: str) -> None:
     >>> refuse_remote("s3a://bucket/state", "the checkpoint")
     Traceback (most recent call last):
     seine.errors.SeineError: the checkpoint 's3a://bucket/state' is a URL, and object stores are not supported
+      hint: name a path of a mounted file system that the driver and all workers see
     """
     if path is not None and "://" in path:
         raise SeineError(

@@ -16,6 +16,7 @@ def refuse_overwriting(outputs: Iterable[str | None], inputs: Iterable[str]) -> 
     >>> refuse_overwriting(["data/out.jsonl"], ["data/*.jsonl"])
     Traceback (most recent call last):
     seine.errors.SeineError: 'data/out.jsonl' would be written over: it is read from 'data/*.jsonl'
+      hint: name another file
     """
     read = list(inputs)
     for output in filter(None, outputs):
