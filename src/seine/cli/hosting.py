@@ -27,7 +27,7 @@ from seine.operators.state.work_budget import WorkBudget
 from seine.run import Options, Run
 from seine.runtime.folder.sampling import MOST_SAMPLED
 from seine.scratch_folder import scratch_folder
-from seine.spark.session import chosen_master
+from seine.spark.master import chosen_master
 from seine.user_code.limits import MOST_ROWS, FunctionLimits
 
 if TYPE_CHECKING:

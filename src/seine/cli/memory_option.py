@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 from seine.cli.hosting import retention
-from seine.spark.session import chosen_master
+from seine.spark.master import chosen_master
 
 _CGROUP_LIMITS = ("memory.max", "memory/memory.limit_in_bytes")  # of version 2 and 1
 _FOR_WORKERS = 0.75  # of the memory; the driver and the system have the rest

@@ -2,10 +2,6 @@
 
 Spark starts several short-lived processes that only want the names in here, so what does the work
 is imported where it is done.
-
-What tasks do first in their worker process, and last on a cluster, whatever part they are of.
-
-Law: Spark ships these by name, so that a worker imports this file, and nothing of the driver's.
 """
 
 from __future__ import annotations
@@ -13,14 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
-
-from seine.disk_sync import sync_tree
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
 
 SCHEMA = "bucket int, stage int, blob binary"
 
@@ -87,24 +79,7 @@ class JournalReader(DataSourceStreamReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         from seine.runtime.flow.task_output import to_batch
         from seine.runtime.flow.tasks import read_slices
-        from seine.spark.journal_source import begin_task
+        from seine.spark.worker_task import begin_task
 
         begin_task(self.folder)
         yield to_batch(read_slices(self.folder, partition.value))
-
-
-def begin_task(folder: str) -> None:
-    """Note which of Spark's tasks this is, and hold the process to the memory that it may take."""
-    from pyspark import TaskContext
-
-    from seine.runtime.flow.task_output import begin_worker_task
-
-    context = TaskContext.get()
-    assert context is not None, "a task of Spark's"
-    begin_worker_task(folder, context.taskAttemptId())
-
-
-def synced_after(batches: Iterator[pa.RecordBatch], folder: str) -> Iterator[pa.RecordBatch]:
-    """The same batches; when they end, what this machine wrote below a folder is durable."""
-    yield from batches
-    sync_tree(folder)

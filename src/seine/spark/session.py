@@ -17,8 +17,6 @@ The log of Spark: a configuration of log4j that writes one file, and keeps so mu
 What Java and the workers print themselves goes to the file that was there when Spark was started.
 
 Finds the Java that Spark runs on, so that nobody has to set JAVA_HOME by hand.
-
-Which Spark master a run uses, and whether it answers.
 """
 
 from __future__ import annotations
@@ -27,7 +25,6 @@ import logging
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -44,6 +41,7 @@ from seine.errors import SeineError
 from seine.intake.retention_limit import RetentionLimit
 from seine.scratch_folder import scratch_folder
 from seine.spark.malloc import keep_freed_memory
+from seine.spark.master import chosen_master, require_master
 
 _logger = logging.getLogger(__name__)
 
@@ -352,30 +350,3 @@ def _candidates() -> Iterator[str]:
         yield str(Path(program).resolve().parent.parent)
     for pattern in _FOLDERS:
         yield from sorted(glob(pattern))
-
-
-_SECONDS = 5.0
-
-
-def chosen_master(named: str | None) -> str | None:
-    """The master that the user chose, in whatever way; None if spark-submit knows it.
-
-    >>> chosen_master("spark://here:7077")
-    'spark://here:7077'
-    """
-    default = None if "PYSPARK_GATEWAY_PORT" in os.environ else "local[*]"
-    return named or os.environ.get("SPARK_MASTER") or default
-
-
-def require_master(url: str) -> None:
-    """Refuse a standalone master that nobody can reach; Spark itself would try for a minute."""
-    if not url.startswith("spark://"):
-        return
-    for address in url.removeprefix("spark://").split(","):
-        machine, _, port = address.rpartition(":")
-        try:
-            with socket.create_connection((machine.strip("[]"), int(port)), _SECONDS):
-                return
-        except (OSError, ValueError):
-            continue
-    raise SeineError(f"no Spark master answers at {url}", hint="start it, or name another by --master")

@@ -407,7 +407,7 @@ class ReadSource:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from seine.runtime.flow.read_source import read_source
         from seine.runtime.flow.task_output import to_batch
-        from seine.spark.journal_source import begin_task
+        from seine.spark.worker_task import begin_task
 
         begin_task(self.folder)
         entry, place = task_of_batch(self.start)

@@ -27,7 +27,7 @@ from seine.runtime.flow.task_output import REPORT
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.output.task_report import TaskReport
 from seine.runtime.spark_reading import SparkReading
-from seine.spark.journal_source import SCHEMA, JournalSource, synced_after
+from seine.spark.journal_source import SCHEMA, JournalSource
 from seine.spark.offset_log import (
     carries,
     carry_offsets,
@@ -45,6 +45,7 @@ from seine.spark.stage import Stage
 from seine.spark.topic_identity import check_topics, unreadable_branches
 from seine.spark.unfinished import discard_torn, discard_unfinished
 from seine.spark.waiting_branches import WaitingBranches
+from seine.spark.worker_task import synced_after
 from seine.topics.trouble import BrokerSilent
 
 _logger = logging.getLogger(__name__)

@@ -48,7 +48,7 @@ class Stage(StatefulProcessor):
         from seine.runtime.flow.control_record import ControlRecord
         from seine.runtime.flow.task_output import CONTROL
         from seine.runtime.flow.tasks import step_stage
-        from seine.spark.journal_source import begin_task
+        from seine.spark.worker_task import begin_task
 
         begin_task(self.folder)
         controls, blobs = [], []

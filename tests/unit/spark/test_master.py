@@ -7,7 +7,7 @@ import socket
 import pytest
 
 from seine.errors import SeineError
-from seine.spark.session import chosen_master, require_master
+from seine.spark.master import chosen_master, require_master
 
 
 def test_the_word_of_the_user_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:

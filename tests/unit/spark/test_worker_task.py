@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from seine.spark import journal_source, spark_host
+from seine.spark import spark_host, worker_task
 
 LOAD = """import pickle, sys
 made = pickle.loads(bytes.fromhex(sys.argv[1]))
@@ -22,15 +22,15 @@ def test_a_worker_imports_nothing_of_the_driver(tmp_path: Path) -> None:
     shipped = pickle.dumps(partial(spark_host.synced_after, folder=str(tmp_path)))
     words = [sys.executable, "-c", LOAD, shipped.hex()]
     said = subprocess.run(words, check=True, capture_output=True, text=True).stdout
-    assert said.split() == ["synced_after", "seine.spark.journal_source"]
+    assert said.split() == ["synced_after", "seine.spark.worker_task"]
 
 
 def test_a_folder_is_synced_behind_the_last_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[str] = []
-    monkeypatch.setattr(journal_source, "sync_tree", synced.append)
+    monkeypatch.setattr(worker_task, "sync_tree", synced.append)
     batches = [pa.RecordBatch.from_pydict({"a": [number]}) for number in range(3)]
     passed = []
-    for batch in journal_source.synced_after(iter(batches), "folder"):
+    for batch in worker_task.synced_after(iter(batches), "folder"):
         assert synced == []
         passed.append(batch)
     assert passed == batches and synced == ["folder"]
