@@ -175,7 +175,7 @@ class _Child:
     def __init__(self, limits: FunctionLimits) -> None:
         self._limits = limits
         self._loaded: set[str] = set()
-        self._asked = 0
+        self._requests = 0
         self.owner = os.getpid()  # a process that was forked from us has none of its own
         ours, theirs = socket.socketpair()
         arguments = json.dumps([*map(str, sys.path)]), str(theirs.fileno()), str(limits.bytes)
@@ -210,14 +210,14 @@ class _Child:
     ) -> Answer:
         until = time.monotonic() + seconds
         try:
-            self._asked += 1
-            self._link.send(header | {"seconds": seconds, "number": self._asked}, batches, until)
+            self._requests += 1
+            self._link.send(header | {"seconds": seconds, "number": self._requests}, batches, until)
             answer, given = self._link.receive(until, self._limits.bytes)
         except TimeoutError:
             raise FunctionFault(f"{code.words} took longer than {seconds:g} s {purpose}", code.name) from None
         except (EndedError, ConnectionError):
             raise _Ended from None
-        reply = _reply(answer, self._asked)
+        reply = _reply(answer, self._requests)
         if reply.memory:
             limit = f"{self._limits.bytes:,} bytes of memory"
             raise FunctionFault(f"{code.words} needed more than {limit} {purpose}", code.name)
