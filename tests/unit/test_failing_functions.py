@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import json
 import os
 import signal
@@ -26,6 +27,7 @@ STREAM = "CREATE STREAM s (n BIGINT, k BIGINT, ts BIGINT) TIMESTAMP BY ts WINDOW
 FAILING = {
     "shown": "SELECT hanging(n) AS m FROM s WHERE k > 1",
     "filtered": "SELECT n FROM s WHERE hanging(n) > 3 AND k > 1",
+    "garbled": "SELECT garbling(n) AS m FROM s WHERE k > 1",
     "keyed": "SELECT hanging(n) AS h, COUNT(*) AS m FROM s GROUP BY hanging(n)",
     "summed": "SELECT k, SUM(hanging(n)) AS m FROM s GROUP BY k",
     "joined": "SELECT a.n FROM s a, s b WHERE hanging(a.n) = b.n",
@@ -49,6 +51,20 @@ GOOD = {
 def hanging(n: int) -> int:
     while n == 13:
         time.sleep(1)
+    return n + 1
+
+
+@seine.function
+def garbling(n: int) -> int:
+    if n == 13:
+        builtins.len = lambda things: 3  # type: ignore[assignment]
+    return n + 1
+
+
+@seine.function
+def forking(n: int) -> int:
+    if n == 13:
+        os.fork()
     return n + 1
 
 
@@ -93,14 +109,17 @@ class Crashing(seine.Aggregate):
         return parts["total"] / parts["n"]
 
 
+FUNCTIONS = hanging, garbling, forking, next_of
+
+
 @pytest.fixture(autouse=True)
 def _registered() -> Iterator[None]:
-    for one in (hanging, next_of):
+    for one in FUNCTIONS:
         user_functions.register(one)
     for kind in (Biggest, Slowest, Crashing):
         aggregates.register(kind)
     yield
-    for one in (hanging, next_of):
+    for one in FUNCTIONS:
         user_functions.unregister(one.name)
     for kind in (Biggest, Slowest, Crashing):
         aggregates.unregister(kind.name)
@@ -132,8 +151,24 @@ def test_they_fail_alone(tmp_path: Path, batch_rows: int | None) -> None:
     assert failed.keys() == FAILING.keys()
     assert net(beside.records, GOOD) == alone and all(alone.values())
     assert "function hanging took longer than 6 s for a batch of" in failed["shown"]
+    assert "function garbling gave no answer that can be read" in failed["garbled"]
     assert "aggregate slowest took longer than 6 s for a batch of" in failed["highest"]
     assert "aggregate crashing ended its process: signal 11 (SIGSEGV)" in failed["meant"]
+
+
+@pytest.mark.parametrize("batch_rows", [2, None])
+def test_one_that_forks_changes_no_answer(tmp_path: Path, batch_rows: int | None) -> None:
+    """The copy would answer, too: by then another batch, or another query."""
+    calls = {
+        f"{name}_{k}": f"SELECT {name}(n) AS m FROM s WHERE k > {k}"
+        for name in ("forking", "next_of")
+        for k in range(3)
+    }
+    plain = {name: text.replace(f"{name[:-2]}(n)", "n + 1") for name, text in calls.items()}
+    wanted = net(run_local(written(tmp_path, plain), batch_rows=batch_rows).records, plain)
+    run = run_local(written(tmp_path, calls), batch_rows=batch_rows, budget=BUDGET)
+    assert not [name for name, query in run.stats["queries"].items() if "failed" in query]
+    assert net(run.records, calls) == wanted and all(wanted.values())
 
 
 def test_where_nothing_hangs_they_answer_shared_or_not(tmp_path: Path) -> None:

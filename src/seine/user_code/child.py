@@ -1,6 +1,7 @@
 """The process that users' code runs in: it answers one request after the other until its parent is gone.
 
-It ends itself if one takes too long, should its parent be gone by then.
+It ends itself if one takes too long, should its parent be gone by then. It leads a group of processes, which
+ends with it. A copy that users' code forks answers nothing.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import signal
 import socket
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 
 import pyarrow as pa
 
@@ -29,19 +31,21 @@ def main(end: int, most_bytes: int) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     pa.set_memory_pool(pa.system_memory_pool())
     bound_process(resource.RLIMIT_DATA, most_bytes, for_good=True)
-    link, answering = Link(socket.socket(fileno=end)), Answering()
+    os.set_inheritable(end, False)
+    link, answering, alone_in = Link(socket.socket(fileno=end)), Answering(), os.getpid()
+    os.register_at_fork(after_in_child=link.close)  # the parent talks to one process
     while True:
         try:
             header, batches = link.receive()
         except (EndedError, ConnectionError):
-            return
+            os.killpg(alone_in, signal.SIGKILL)  # with what users' code has started
         signal.setitimer(signal.ITIMER_REAL, header["seconds"] + _ORPHAN_SECONDS)
         answer, columns = _answered(answering, header, batches)
         signal.setitimer(signal.ITIMER_REAL, 0)
-        try:
-            link.send(answer, columns)
-        except ConnectionError:
-            return
+        if os.getpid() != alone_in:  # users' code has forked, and this is the copy
+            os._exit(0)
+        with suppress(ConnectionError):  # then nothing more comes either
+            link.send(answer | {"number": header["number"]}, columns)
 
 
 def _answered(

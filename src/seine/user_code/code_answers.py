@@ -80,6 +80,24 @@ class Answering:
         self._types[key] = type_
 
 
+def columns_of_answer(
+    header: Header, batches: Batches, type_: pa.DataType
+) -> tuple[tuple[int, pa.DataType], ...]:
+    """The rows and the type of each column that `Answering` gives for a request."""
+    match header["do"]:
+        case "load":
+            return ()
+        case "derive":
+            return ((batches[0].num_rows, pa.int64() if header["truths"] else pa.float64()),)
+        case "alive":
+            first, last = (batches[2][name].to_numpy() for name in ("first", "last"))
+            return ((int((last - first + 1).sum()), type_),)
+        case "lasting":
+            return (batches[1].num_rows, type_), (batches[2].num_rows, pa.string())
+        case _:
+            return ((batches[0].num_rows, type_),)
+
+
 def _once(notices: list[str]) -> Callable[[str], None]:
     def note(text: str) -> None:
         if text not in notices:

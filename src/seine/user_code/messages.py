@@ -8,9 +8,12 @@ Nothing is pickled but the code itself, which goes one way.
 from __future__ import annotations
 
 import json
+import math
+import operator
 import socket
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
@@ -24,6 +27,10 @@ Header = dict[str, Any]
 
 class EndedError(Exception):
     """The other side has closed its end."""
+
+
+class UnreadableError(Exception):
+    """What came is no message."""
 
 
 class Link:
@@ -40,17 +47,32 @@ class Link:
         self._wait_until(until)
         self._socket.sendall(b"".join(whole))
 
-    def receive(self, until: float | None = None) -> tuple[Header, list[pa.RecordBatch]]:
-        """The next message; TimeoutError if it is not here in time."""
-        header = json.loads(self._take(int.from_bytes(self._take(_LENGTH, until), "big"), until))
-        batches = [read_ipc(pa.py_buffer(self._take(size, until))) for size in header.pop("sizes")]
-        return header, batches
+    def receive(
+        self, until: float | None = None, most: float = math.inf
+    ) -> tuple[Header, list[pa.RecordBatch]]:
+        """The next message, of at most so many bytes.
+
+        TimeoutError if it is not here in time, UnreadableError if it is none.
+        """
+        length = int.from_bytes(self._take(_LENGTH, until), "big")
+        if length > most:
+            raise UnreadableError
+        text = self._take(length, until)
+        with _reading():
+            header = json.loads(text)
+            sizes = [*map(operator.index, header.pop("sizes"))]
+        if min(sizes, default=0) < 0 or length + sum(sizes) > most:  # the other side says what it likes
+            raise UnreadableError
+        streams = [self._take(size, until) for size in sizes]
+        with _reading():
+            return header, [read_ipc(pa.py_buffer(stream)) for stream in streams]
 
     def close(self) -> None:
         self._socket.close()
 
     def _take(self, size: int, until: float | None) -> bytearray:
-        taken = bytearray(size)
+        with _reading():
+            taken = bytearray(size)
         view, have = memoryview(taken), 0
         while have < size:
             self._wait_until(until)
@@ -65,3 +87,15 @@ class Link:
         if left is not None and left <= 0:
             raise TimeoutError
         self._socket.settimeout(left)
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    """Within this, whatever goes wrong with what came is that it cannot be read."""
+    try:
+        yield
+    except (
+        *(ValueError, TypeError, LookupError, AttributeError, OSError, StopIteration),
+        *(pa.ArrowException, RecursionError, MemoryError),
+    ) as error:
+        raise UnreadableError from error

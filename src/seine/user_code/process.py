@@ -5,8 +5,9 @@
               values              <──answer─── ... or hangs, dies, needs too much memory: a FunctionFault
 
 The limit of time is that of `MOST_ROWS` rows, the most that a request has; a group of an aggregate with more
-values has as much time for each so many. What dies is tried once more, in another child: it may have been
-somebody else's doing. What hangs is not: who waits has waited long enough.
+values has as much time for each so many. What dies, or answers what cannot be read or was not asked for, is
+tried once more, in another child: it may have been somebody else's doing. What hangs is not: who waits has
+waited long enough. With a child ends all that users' code has started in its group of processes.
 """
 
 from __future__ import annotations
@@ -23,19 +24,19 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import pyarrow as pa
 
 from seine.algebra.code_place import CodePlace
-from seine.user_code.code_answers import Answer, Answering, LoadError
+from seine.user_code.code_answers import Answer, Answering, LoadError, columns_of_answer
 from seine.user_code.limits import MOST_ROWS, FunctionFault, FunctionLimits, function_task
-from seine.user_code.messages import EndedError, Header, Link
+from seine.user_code.messages import EndedError, Header, Link, UnreadableError
 
 _LOAD_SECONDS = 60.0  # to start and to load users' code: a module may read a model
 _SECONDS_TO_END = 1.0  # of a process that has closed its end
@@ -117,6 +118,16 @@ class _Ended(Exception):
     """The child is gone."""
 
 
+class _Reply(msgspec.Struct):
+    """The header of an answer, which users' code may have spoilt: it is read as strictly as anybody's."""
+
+    number: int  # that of the request
+    notices: tuple[str, ...] = ()
+    cpu: Annotated[int, msgspec.Meta(ge=0, lt=1 << 62)] = 0
+    memory: bool = False
+    load: str | None = None  # why it cannot be loaded
+
+
 class _Processes:
     """The child of this process, once there is one."""
 
@@ -135,6 +146,11 @@ class _Processes:
                     end = child.end(_SECONDS_TO_END)
                     if not left:
                         raise FunctionFault(f"{code.words} ended its process: {end}", code.name) from None
+                except UnreadableError:
+                    child.end()
+                    if not left:
+                        words = f"{code.words} gave no answer that can be read"
+                        raise FunctionFault(words, code.name) from None
                 except BaseException:  # whatever it is, the child may be in the middle of something
                     child.end()
                     raise
@@ -159,6 +175,7 @@ class _Child:
     def __init__(self, limits: FunctionLimits) -> None:
         self._limits = limits
         self._loaded: set[str] = set()
+        self._requests = 0
         self.owner = os.getpid()  # a process that was forked from us has none of its own
         ours, theirs = socket.socketpair()
         arguments = json.dumps([*map(str, sys.path)]), str(theirs.fileno()), str(limits.bytes)
@@ -167,6 +184,7 @@ class _Child:
                 [sys.executable, "-c", _START, *arguments],
                 stdin=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
+                start_new_session=True,
             )
         self._link, self._ended = Link(ours), False
 
@@ -192,29 +210,58 @@ class _Child:
     ) -> Answer:
         until = time.monotonic() + seconds
         try:
-            self._link.send(header | {"seconds": seconds}, batches, until)
-            answer, columns = self._link.receive(until)
+            self._requests += 1
+            self._link.send(header | {"seconds": seconds, "number": self._requests}, batches, until)
+            answer, given = self._link.receive(until, self._limits.bytes)
         except TimeoutError:
             raise FunctionFault(f"{code.words} took longer than {seconds:g} s {purpose}", code.name) from None
         except (EndedError, ConnectionError):
             raise _Ended from None
-        if "memory" in answer:
+        reply = _reply(answer, self._requests)
+        if reply.memory:
             limit = f"{self._limits.bytes:,} bytes of memory"
             raise FunctionFault(f"{code.words} needed more than {limit} {purpose}", code.name)
-        if "load" in answer:
-            raise _not_loaded(code, answer["load"])
-        return Answer(tuple(batch.column(0) for batch in columns), tuple(answer["notices"]), answer["cpu"])
+        if reply.load is not None:
+            raise _not_loaded(code, reply.load)
+        columns = _checked(given, columns_of_answer(header, batches, code.type))
+        return Answer(columns, reply.notices, reply.cpu)
 
     def end(self, seconds: float = 0) -> str:
         """End the process, which is given so long to end by itself; how it has ended."""
         self._ended = True
         self._link.close()
-        try:
-            status = self._process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            status = self._process.wait()
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(seconds)
+        with suppress(ProcessLookupError, PermissionError):  # it has ended, and nothing is left of its group
+            os.killpg(self._process.pid, signal.SIGKILL)
+        status = self._process.wait()
         return f"status {status}" if status >= 0 else f"signal {-status} ({signal.Signals(-status).name})"
+
+
+def _reply(answer: Header, number: int) -> _Reply:
+    """The header of the answer to a request; UnreadableError if it is of another one."""
+    try:
+        reply = msgspec.convert(answer, _Reply)
+    except msgspec.ValidationError as error:
+        raise UnreadableError from error
+    if reply.number != number:
+        raise UnreadableError
+    return reply
+
+
+def _checked(
+    given: Sequence[pa.RecordBatch], wanted: Sequence[tuple[int, pa.DataType]]
+) -> tuple[pa.Array, ...]:
+    """The columns of an answer, as many and as long as they must be, each of its type; or UnreadableError."""
+    if [[(b.num_rows, type_) for type_ in b.schema.types] for b in given] != [[one] for one in wanted]:
+        raise UnreadableError
+    columns = tuple(batch.column(0) for batch in given)
+    try:
+        for column in columns:
+            column.validate(full=True)
+    except pa.ArrowInvalid as error:
+        raise UnreadableError from error
+    return columns
 
 
 def _not_loaded(code: UserCode, reason: str) -> FunctionFault:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -18,6 +20,7 @@ from seine.algebra.code_place import CodePlace
 from seine.algebra.user_functions import UserFunction, function
 from seine.user_code.declared_code import call_by_rows, code_of_function
 from seine.user_code.limits import MOST_ROWS, FunctionFault, FunctionLimits, task_of_functions
+from seine.user_code.messages import Link
 from seine.user_code.process import UserCode, functions_in_this_process, limit_functions
 
 ROWS = pa.record_batch({"a0": pa.array([1, 13, None, 3])})
@@ -90,6 +93,91 @@ def test_what_goes_wrong_is_a_fault_of_that_function_alone(at_13: Callable[[], A
     assert raised.value.function == "act"
     limit_functions(AMPLE)
     assert called(next_of) == [2, 14, None, 4]
+
+
+def lie_about_lengths() -> None:
+    import builtins
+
+    builtins.len = lambda things: 3  # type: ignore[assignment]
+
+
+def write(header: bytes) -> None:
+    """To the socket of the child, before it answers."""
+    (link,) = (one for one in gc.get_objects() if isinstance(one, Link))
+    link._socket.sendall(len(header).to_bytes(4, "big") + header)
+
+
+def alter(change: Callable[[dict[str, Any], pa.Array], tuple[dict[str, Any], list[Any]]]) -> None:
+    """What the child sends from now on."""
+    send = Link.send
+
+    def changed(self: Link, header: dict[str, Any], batches: Any, until: float | None = None) -> None:
+        header, columns = change(header, batches[0].column(0))
+        send(self, header, [pa.RecordBatch.from_arrays([column], ["c"]) for column in columns])
+
+    Link.send = changed  # type: ignore[method-assign]
+
+
+SPOILT: dict[str, Callable[[], Any]] = {
+    "len": lie_about_lengths,
+    "no JSON": lambda: write(b"nonsense"),
+    "no text": lambda: write(b"\xff\xfe"),
+    "no header": lambda: write(b"[]"),
+    "nested": lambda: write(b"[" * 100_000),
+    "no sizes": lambda: write(b'{"notices": [], "cpu": 1}'),
+    "too large": lambda: write(b'{"sizes": [99999999999999]}'),
+    "large together": lambda: write(b'{"sizes": [%s]}' % b",".join([b"99999999"] * 99)),
+    "below 0": lambda: write(b'{"sizes": [-1]}'),
+    "sizes of text": lambda: write(b'{"sizes": ["9"]}'),
+    "no Arrow": lambda: write(b'{"sizes": [2]}xx'),
+    "no batch": lambda: write(b'{"sizes": [0]}'),
+    "another's": lambda: alter(lambda header, column: (header | {"number": header["number"] - 1}, [column])),
+    "no number": lambda: alter(lambda header, column: ({"notices": [], "cpu": 1}, [column])),
+    "time below 0": lambda: alter(lambda header, column: (header | {"cpu": -1}, [column])),
+    "notices": lambda: alter(lambda header, column: (header | {"notices": [1]}, [column])),
+    "shorter": lambda: alter(lambda header, column: (header, [column[1:]])),
+    "longer": lambda: alter(lambda header, column: (header, [pa.concat_arrays([column, column])])),
+    "another type": lambda: alter(lambda header, column: (header, [column.cast(pa.float64())])),
+    "none": lambda: alter(lambda header, column: (header, [])),
+    "two": lambda: alter(lambda header, column: (header, [column, column])),
+}
+
+
+@pytest.mark.parametrize("how", SPOILT)
+def test_an_answer_that_was_not_asked_for_is_a_fault_of_that_function_alone(how: str) -> None:
+    assert called(next_of) == [2, 14, None, 4]
+    with pytest.raises(FunctionFault, match="function act gave no answer that can be read") as raised:
+        called(bad(SPOILT[how]))
+    assert raised.value.function == "act"
+    assert called(next_of) == [2, 14, None, 4]
+
+
+def test_a_copy_that_a_function_forks_answers_nothing() -> None:
+    forking = bad(os.fork)
+    for start in range(20, 60, 10):
+        assert called(forking) == [2, 14, None, 4]
+        assert called(next_of, pa.record_batch({"a0": [start, start + 1]})) == [start + 1, start + 2]
+
+
+@pytest.mark.parametrize("then", [hang, crash, leave])
+def test_what_a_function_has_started_ends_with_its_process(tmp_path: Path, then: Callable[[], Any]) -> None:
+    notes = str(tmp_path / "started")
+
+    def start() -> None:
+        started = subprocess.Popen(["sleep", "600"])
+        with open(notes, "a") as file:
+            file.write(f"{started.pid}\n")
+        then()
+
+    limit_functions(SHORT if then is hang else AMPLE)
+    with pytest.raises(FunctionFault):
+        called(bad(start))
+    started = [int(line) for line in Path(notes).read_text().splitlines()]
+    assert started
+    until = time.monotonic() + 60
+    while any(map(_runs, started)):
+        assert time.monotonic() < until
+        time.sleep(0.05)
 
 
 def test_what_a_function_raises_is_null_for_its_row() -> None:
