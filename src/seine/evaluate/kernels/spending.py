@@ -14,8 +14,8 @@ nothing is counted when its result is there (`end`), before the next one is give
 
 Law: `spend` comes before the work and before the memory, but for growth that no kernel foretells; over a
 bound it raises, and never gives NULL. The bounds are of the sum of what a node spends; what one call makes at
-once is bounded too, as a column is. Whether it does depends on the values alone, never on time. Who counts is found by a context variable, as the
-meter of candidates is (`operators/state/work_budget.py`).
+once is bounded too, as a column is. Whether it does depends on the values alone, never on time. Who counts
+is found by a context variable, as the meter of candidates is (`operators/state/work_budget.py`).
 """
 
 from __future__ import annotations
