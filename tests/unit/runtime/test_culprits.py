@@ -148,11 +148,16 @@ print(json.dumps([len(result.records), failed]))
 """
 
 
+BY_BUDGET, BY_MEMORY = (2 << 30, 5_000_000, "bytes of values"), (1800 << 20, 1 << 30, "MemoryError")
+
+
 @pytest.mark.parametrize(
-    ("address_space", "budget", "words"),
-    [(2 << 30, 5_000_000, "bytes of values"), (1800 << 20, 1 << 30, "MemoryError")],
+    ("function", "address_space", "budget", "words"),
+    [
+        *((function, *BY_BUDGET) for function in sorted(MULTIPLYING)),
+        *((function, *BY_MEMORY) for function in ("hex", "base64", "json_object")),
+    ],
 )
-@pytest.mark.parametrize("function", sorted(MULTIPLYING))
 def test_nested_calls_that_multiply_bytes_fail_alone(
     function: str, address_space: int, budget: int, words: str, tmp_path: Path
 ) -> None:
