@@ -222,6 +222,33 @@ def walk(expression: Expression) -> Iterator[Expression]:
             yield from walk(arg)
 
 
+def repeated_calls(expression: Call) -> frozenset[Expression]:
+    """The calls that occur more than once in an expression, but for those that only such a call has within.
+
+    >>> from seine.algebra.types import INT
+    >>> once = Call("neg", (Column(0, INT),), INT)
+    >>> [str(call) for call in repeated_calls(Call("add", (once, once), INT))]
+    ['neg(#0)']
+    """
+    attributes = expression.__dict__
+    if "_repeated" not in attributes:
+        met: set[Expression] = set()
+        repeated: set[Expression] = set()
+        left: list[Expression] = [expression]
+        while left:
+            one = left.pop()
+            if not isinstance(one, Call):
+                continue
+            if one in met:
+                repeated.add(one)
+            else:
+                met.add(one)
+                left += one.args
+        attributes["_repeated"] = frozenset(repeated)
+    known: frozenset[Expression] = attributes["_repeated"]
+    return known
+
+
 @lru_cache(maxsize=1 << 15)
 def intern_expression(expression: Expression) -> Expression:
     """Intern an expression: equal ones mostly become one object, so that look-ups compare by identity."""

@@ -2,7 +2,11 @@
 
 Where an expression fails (division by zero, overflow, a bad cast, an invalid date) the row's value is
 NULL; evaluation never raises because of a value, but for work that is over a bound (`kernels/spending.py`).
-Both branches of a CASE are computed for all rows, which nothing can observe since failures are NULL.
+Both branches of a CASE are computed for all rows, which nothing can observe since failures are NULL. A call
+that occurs in an expression more than once is computed once for all of them.
+
+Law: a result of texts that is larger than the largest argument is counted, by the kernel before it makes the
+result or else here (`kernels/spending.py`): so nested calls cannot multiply bytes unseen.
 """
 
 from __future__ import annotations
@@ -15,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seine.algebra.arrays import BoolArray
-from seine.algebra.expressions import Call, Column, Expression, Literal, Parameter
+from seine.algebra.expressions import Call, Column, Expression, Literal, Parameter, repeated_calls
 from seine.algebra.linear_names import WEIGHTED
 from seine.algebra.types import Kind
 from seine.algebra.user_functions import PREFIX
@@ -45,7 +49,7 @@ from seine.evaluate.kernels import (
     xpath_functions,
     zones,
 )
-from seine.evaluate.kernels.datum import Datum, Kernel, as_array
+from seine.evaluate.kernels.datum import Datum, Kernel, as_array, end_call
 from seine.evaluate.kernels.spending import begin
 from seine.evaluate.kernels.user_calls import user_kernel
 from seine.evaluate.linear_sums import linear_kernel, weighted_sum
@@ -116,7 +120,7 @@ def evaluate(
     [2.5, None, None]
     """
     with np.errstate(all="ignore"):
-        datum = _evaluate(expression, columns, parameters or ())
+        datum = _Evaluation(columns, parameters or ()).value(expression)
     return as_array(datum, num_rows)
 
 
@@ -146,18 +150,38 @@ def is_true(verdict: pa.Array) -> BoolArray:
     return mask
 
 
-def _evaluate(expression: Expression, columns: Columns, parameters: Sequence[Datum | None]) -> Datum:
-    match expression:
-        case Column(index):
-            return _whole(columns[index])
-        case Literal(value, type_):
-            return pa.scalar(value, type_.arrow())
-        case Parameter(index, type_):
-            given = parameters[index]
-            return pa.scalar(None, type_.arrow()) if given is None else given
-        case Call():
-            return _call(expression, [_evaluate(arg, columns, parameters) for arg in expression.args])
-    raise TypeError(f"not an expression: {expression!r}")
+class _Evaluation:
+    """The values of one expression and of its parts; those of calls that occur again are kept meanwhile."""
+
+    __slots__ = ("_columns", "_kept", "_parameters", "_repeated")
+
+    def __init__(self, columns: Columns, parameters: Sequence[Datum | None]) -> None:
+        self._columns, self._parameters = columns, parameters
+        self._repeated: frozenset[Expression] | None = None
+        self._kept: dict[Expression, Datum] = {}
+
+    def value(self, expression: Expression) -> Datum:
+        match expression:
+            case Column(index):
+                return _whole(self._columns[index])
+            case Literal(value, type_):
+                return pa.scalar(value, type_.arrow())
+            case Parameter(index, type_):
+                given = self._parameters[index]
+                return pa.scalar(None, type_.arrow()) if given is None else given
+            case Call():
+                return self._value_of_call(expression)
+        raise TypeError(f"not an expression: {expression!r}")
+
+    def _value_of_call(self, call: Call) -> Datum:
+        if self._repeated is None:  # this is the whole expression
+            self._repeated = repeated_calls(call)
+        if not self._repeated or call not in self._repeated:
+            return _call(call, [self.value(arg) for arg in call.args])
+        kept = self._kept.get(call)
+        if kept is None:
+            kept = self._kept[call] = _call(call, [self.value(arg) for arg in call.args])
+        return kept
 
 
 def _whole(column: pa.Array | pa.ChunkedArray | None) -> pa.Array:
@@ -178,4 +202,5 @@ def _call(call: Call, args: list[Datum]) -> Datum:
         result = result.combine_chunks()
     if call.type.kind is not Kind.NULL and result.type != call.type.arrow():
         result = result.cast(call.type.arrow())
+    end_call(call, args, result)
     return result[0] if constant else result

@@ -27,7 +27,7 @@ from seine.algebra.types import (
     STRING,
     Type,
 )
-from seine.evaluate.evaluate import evaluate, truth
+from seine.evaluate.evaluate import KERNELS, evaluate, truth
 from tests.support.expression_examples import EXAMPLES
 from tests.support.expression_makers import INF, MAX64, MIN64, NAN, D, decimal
 
@@ -407,3 +407,39 @@ def test_constants_beside_columns_of_any_length() -> None:
     for expression, column, expected in cases:
         assert evaluate(expression, [column], 2).to_pylist() == expected
         assert evaluate(expression, [column.slice(0, 0)], 0).to_pylist() == []
+
+
+@pytest.mark.parametrize("levels", [1, 5, 12])
+def test_a_call_that_occurs_again_is_computed_once(levels: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where equal parts are objects of their own; the value is that of a plain recursion."""
+    calls: list[str] = []
+
+    def counted(call: Call, args: Sequence[Any], kernel: Any = KERNELS["add"]) -> Any:
+        calls.append(call.name)
+        return kernel(call, args)
+
+    def doubled(level: int) -> Expression:
+        if level == 0:
+            return Column(0, BIGINT)
+        return Call("add", (doubled(level - 1), doubled(level - 1)), BIGINT)
+
+    monkeypatch.setitem(KERNELS, "add", counted)
+    expression = doubled(levels)
+    for values in ([1, None, 3], [5, 6, 7]):  # each evaluation has values of its own
+        calls.clear()
+        result = evaluate(expression, [pa.array(values, pa.int64())], 3)
+        assert result.to_pylist() == [None if v is None else v * 2**levels for v in values]
+        assert len(calls) == levels
+
+
+def test_repeated_calls_of_parameters_have_the_values_of_each_evaluation() -> None:
+    sum_ = Call("add", (Column(0, BIGINT), Parameter(0, BIGINT)), BIGINT)
+    either = Call(
+        "case", (Call("gt", (sum_, literal(5)), BOOLEAN), sum_, Call("neg", (sum_,), BIGINT)), BIGINT
+    )
+    column = pa.array([1, 4, None], pa.int64())
+    for given in (pa.scalar(2, pa.int64()), pa.array([9, -9, 1], pa.int64())):
+        added = [given.as_py()] * 3 if isinstance(given, pa.Scalar) else given.to_pylist()
+        sums = [None if v is None else v + a for v, a in zip(column.to_pylist(), added, strict=True)]
+        expected = [None if v is None else v if v > 5 else -v for v in sums]
+        assert evaluate(either, [column], 3, [given]).to_pylist() == expected

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -122,3 +124,63 @@ def test_of_calls_the_heaviest_are_told_and_of_one_call_its_heaviest_constants()
     assert spent.heaviest(1) == heavy
     assert spent.heaviest(0) == (Called("space", "space(#1)"),)
     assert spent.total == (10**6, 2320)
+
+
+MULTIPLYING = {  # the query of a column t, and the function that it is told of
+    "hex": "SELECT length(" + "hex(" * 14 + "t" + ")" * 15 + " AS y FROM s",
+    "base64": "SELECT length(" + "base64(" * 25 + "t" + ")" * 26 + " AS y FROM s",
+    "json_object": "SELECT length(" + "to_json(named_struct('a', " * 13 + "t" + "))" * 13 + ") AS y FROM s",
+    "concat": "SELECT length(z) AS y FROM "
+    + "(SELECT overlay(z, z, 1, 0) AS z FROM " * 7
+    + "(SELECT t AS z FROM s)"
+    + " AS q)" * 7
+    + " AS q",
+}
+IN_LITTLE_MEMORY = """
+import json, resource, sys
+from seine.operators.state.work_budget import WorkBudget
+from seine.run_local import run_local
+
+resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[2]), int(sys.argv[2])))
+result = run_local(sys.argv[1], budget=WorkBudget(bytes=int(sys.argv[3])))
+failed = {name: figures.get("failed") for name, figures in result.stats["queries"].items()}
+print(json.dumps([len(result.records), failed]))
+"""
+
+
+BY_BUDGET, BY_MEMORY = (2 << 30, 5_000_000, "bytes of values"), (1800 << 20, 1 << 30, "MemoryError")
+
+
+@pytest.mark.parametrize(
+    ("function", "address_space", "budget", "words"),
+    [
+        *((function, *BY_BUDGET) for function in sorted(MULTIPLYING)),
+        *((function, *BY_MEMORY) for function in ("hex", "base64", "json_object")),
+    ],
+)
+def test_nested_calls_that_multiply_bytes_fail_alone(
+    function: str, address_space: int, budget: int, words: str, tmp_path: Path
+) -> None:
+    """By the budget, or where the memory is less than that."""
+    text = ("\\" if function == "json_object" else "ab") * 50_000
+    (tmp_path / "s.jsonl").write_text(
+        "".join(json.dumps({"id": i, "t": text, "ts": i}) + "\n" for i in (1, 2))
+    )
+    good = "".join(f"CREATE QUERY n{i} AS SELECT id + 0 AS y FROM s;\n" for i in range(5))
+    (tmp_path / "x.sql").write_text(
+        "CREATE STREAM s (id INT, t STRING, ts BIGINT) TIMESTAMP BY ts FROM 's.jsonl';\n"
+        f"{good}CREATE QUERY bad AS {MULTIPLYING[function]};\n"
+    )
+    command = [
+        sys.executable,
+        "-c",
+        IN_LITTLE_MEMORY,
+        str(tmp_path / "x.sql"),
+        str(address_space),
+        str(budget),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    records, failed = json.loads(done.stdout)
+    assert records == 5 * 2
+    assert {name for name, reason in failed.items() if reason} == {"bad"}
+    assert words in failed["bad"]

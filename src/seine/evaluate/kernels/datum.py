@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from seine.algebra.arrays import AnyArray, BoolArray, IntArray
 from seine.algebra.expressions import Call
 from seine.algebra.types import Kind, Type
-from seine.evaluate.kernels.spending import spend
+from seine.evaluate.kernels.spending import end, growth, is_counted, spend
 
 Datum: TypeAlias = pa.Array | pa.Scalar  # a column, or a value that is the same in every row
 Kernel: TypeAlias = Callable[[Call, Sequence[Datum]], pa.Array]
@@ -126,6 +126,33 @@ def _scalar_bytes(scalar: pa.Scalar) -> int:
     if isinstance(scalar, pa.StringScalar):
         return len(scalar.as_buffer()) if scalar.is_valid else 0
     return int(scalar.values.nbytes) if isinstance(scalar, pa.ListScalar) and scalar.is_valid else 0
+
+
+def spend_on_growth(made: int, args: Sequence[Datum], rows: int) -> None:
+    """Count the bytes of a result that is about to be made, as far as it grows beyond its arguments."""
+    if is_counted():
+        spend(size=growth(made, max(datum_bytes(arg, rows) for arg in args), rows))
+
+
+def end_call(call: Call, args: Sequence[Datum], result: pa.Array) -> None:
+    """A call has given its result: count how far it grows, if its kernel has not."""
+    if not is_counted():
+        return
+    rows = len(result)
+    made = datum_bytes(result, rows) if call.type.is_text or call.type.kind is Kind.TEXTS else 0
+    grows = growth(made, 0, rows) > 0
+    given = max((datum_bytes(arg, rows) for arg in args), default=0) if grows else 0
+    end(made, growth(made, given, rows))
+
+
+def datum_bytes(datum: Datum, rows: int) -> int:
+    """The bytes of a datum's rows; a short constant is in every row, and an item of a list is a byte more."""
+    if isinstance(datum, pa.Scalar):
+        length = _scalar_bytes(datum)
+        return length * rows if length <= _LONG_CONSTANT else length
+    if not pa.types.is_list(datum.type):
+        return int(datum.nbytes)
+    return int(datum.nbytes) - 3 * len(datum.flatten())
 
 
 def byte_lengths(array: pa.Array) -> IntArray:

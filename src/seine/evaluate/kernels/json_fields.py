@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from seine.algebra.expressions import Call
 from seine.algebra.types import JSON, Kind, Type
 from seine.evaluate.kernels.constants import with_constants
-from seine.evaluate.kernels.datum import Datum, Kernel
+from seine.evaluate.kernels.datum import Datum, Kernel, datum_bytes, spend_on_growth
 from seine.evaluate.kernels.json_paths import MISSING, JsonMembers, JsonNumber, json_document, json_text
 from seine.evaluate.kernels.printing import java_double, to_string
 from seine.evaluate.kernels.strings import map_distinct
@@ -139,7 +139,7 @@ def _object_keys(text: str | None) -> list[str] | None:
 def _printed(array: pa.Array, type_: Type) -> pa.Array:
     """Values as TO_JSON writes them."""
     if type_.is_text:
-        return json_strings(array)
+        return _json_strings(array)
     if type_.kind is Kind.DOUBLE:
         return map_distinct(_printed_double, array, pa.string())
     if type_.kind is Kind.TIMESTAMP:
@@ -149,6 +149,13 @@ def _printed(array: pa.Array, type_: Type) -> pa.Array:
         return pc.binary_join_element_wise('"', millis, 'Z"', "")
     text = array if type_ == JSON else to_string(array, type_)
     return pc.binary_join_element_wise('"', text, '"', "") if type_.kind is Kind.DATE else text
+
+
+def _json_strings(array: pa.Array) -> pa.Array:
+    """Texts as JSON writes them: what is escaped each time that it is written again is counted."""
+    escaped = sum(pc.sum(pc.count_substring(array, sign)).as_py() or 0 for sign in ('"', "\\"))
+    spend_on_growth(datum_bytes(array, len(array)) + escaped, [array], len(array))
+    return json_strings(array)
 
 
 def _printed_double(value: float) -> str:

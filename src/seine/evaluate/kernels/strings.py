@@ -18,8 +18,10 @@ from seine.evaluate.kernels.datum import (
     Kernel,
     build,
     byte_lengths,
+    datum_bytes,
     row_count,
     spend_on_copies,
+    spend_on_growth,
     valid,
     values,
 )
@@ -113,7 +115,9 @@ def _right(_: Call, array: pa.Array, length: int) -> pa.Array:
 
 
 def _concat(_: Call, args: Sequence[Datum]) -> pa.Array:
-    spend_on_copies(args, row_count(args))
+    rows = row_count(args)
+    spend_on_copies(args, rows)
+    spend_on_growth(sum(datum_bytes(arg, rows) for arg in args), args, rows)
     return pc.binary_join_element_wise(*args, "")
 
 
@@ -122,7 +126,9 @@ def _concat_ws(_: Call, args: Sequence[Datum]) -> pa.Array:
     separator, *parts = args
     if not parts:
         return _emptied(separator)
-    spend_on_copies([separator] * (len(parts) - 1) + parts, row_count(args))
+    joined, rows = [separator] * (len(parts) - 1) + parts, row_count(args)
+    spend_on_copies(joined, rows)
+    spend_on_growth(sum(datum_bytes(arg, rows) for arg in joined), args, rows)
     # Arrow leaves a row out of its answer in which every part is NULL, so no row may be so.
     nothing = reduce(pc.and_, [pc.is_null(part) for part in parts])
     first = pc.if_else(nothing, "", parts[0])

@@ -11,7 +11,7 @@ import pyarrow as pa
 from seine.algebra.expressions import Call
 from seine.algebra.types import STRING
 from seine.evaluate.kernels.constants import with_constants
-from seine.evaluate.kernels.datum import Datum, Kernel
+from seine.evaluate.kernels.datum import Datum, Kernel, datum_bytes, spend_on_growth
 from seine.evaluate.kernels.strings import map_distinct
 
 _UNSIGNED = 2**64  # CONV counts in so many numbers
@@ -22,6 +22,7 @@ _SOUNDS = dict(zip("BFPVCGJKQSXZDTLMNR", "111122222222334556", strict=True))
 def _hex(call: Call, args: Sequence[Datum]) -> pa.Array:
     """HEX of a number in two's complement, or of the bytes of a text."""
     if call.args[0].type == STRING:
+        spend_on_growth(2 * datum_bytes(args[0], len(args[0])), args, len(args[0]))
         return map_distinct(lambda text: text.encode().hex().upper(), args[0], pa.string())
     return map_distinct(lambda number: f"{number % _UNSIGNED:X}", args[0], pa.string())
 
@@ -30,10 +31,16 @@ def _bin(_: Call, args: Sequence[Datum]) -> pa.Array:
     return map_distinct(lambda number: f"{number % _UNSIGNED:b}", args[0], pa.string())
 
 
-def _base64(text: str) -> str:
+def _base64(_: Call, args: Sequence[Datum]) -> pa.Array:
+    letters = 4 * datum_bytes(args[0], len(args[0])) // 3
+    spend_on_growth(letters + 2 * letters // _LINE_SIGNS, args, len(args[0]))
+    return map_distinct(_base64_lines, args[0], pa.string())
+
+
+def _base64_lines(text: str) -> str:
     """BASE64, in lines of 76 signs as Spark writes them.
 
-    >>> _base64("Spark SQL"), _base64("x" * 60)[-6:]
+    >>> _base64_lines("Spark SQL"), _base64_lines("x" * 60)[-6:]
     ('U3BhcmsgU1FM', '\\r\\neHh4')
     """
     code = base64.b64encode(text.encode()).decode()
@@ -78,7 +85,7 @@ def _luhn_check(text: str) -> bool:
 KERNELS: dict[str, Kernel] = {
     "hex": _hex,
     "bin": _bin,
-    "base64": lambda _, args: map_distinct(_base64, args[0], pa.string()),
+    "base64": _base64,
     "soundex": lambda _, args: map_distinct(_soundex, args[0], pa.string()),
     "find_in_set": with_constants(_find_in_set, 1),
     "luhn_check": lambda _, args: map_distinct(_luhn_check, args[0], pa.bool_()),

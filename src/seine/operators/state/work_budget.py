@@ -29,8 +29,9 @@ from typing import Literal, Protocol, TypeVar, cast
 
 from msgspec import Struct
 
+from seine.algebra.expressions import Call
 from seine.errors import SeineError
-from seine.evaluate.kernels.spending import Called, Spender
+from seine.evaluate.kernels.spending import Called, Spender, called
 from seine.operators.state.worker_memory import WorkerMemory
 from seine.user_code.limits import FunctionFault, FunctionLimits, task_of_functions
 
@@ -40,6 +41,7 @@ Account = TypeVar("Account", bound="ByteAccount")
 
 _LONG_WORK = 1_000_000  # nanoseconds of CPU time; less cannot take much memory
 _LEAST_TO_BLAME = 0.125  # of what a worker may take
+_LARGE_RESULT = 1 << 24  # bytes; calls with less are not to blame for what another one is refused
 _MOST_CONSTANTS = 50  # of one call that are told; more are those of rows and not of queries
 _MOST_REASON = 500  # characters of an error's message that a fault keeps
 
@@ -168,6 +170,7 @@ class WorkMeter(Spender):
         self._memory = memory
         self._taken = 0 if memory is None else memory.taken()
         self._grown: Counter[tuple[int, ...]] = Counter()  # bytes, by the nodes that were at work
+        self._largest: dict[tuple[int, ...], tuple[int, Call]] = {}  # result of a call, if it is large
         self._at: tuple[int, ...] = ()  # the nodes at work; several if they step together
         self._candidates: Counter[tuple[int, ...]] = Counter()
         self._bytes: Counter[int] = Counter()
@@ -200,6 +203,12 @@ class WorkMeter(Spender):
             reason = f"called {functions}, which {over[1]} in one micro-batch"
             raise NodeFault("budget", reason, self._at, calls=heavy)
 
+    def ended(self, made: int) -> None:
+        """The call at work has given its result; the largest one of the nodes is kept in mind."""
+        if made > max(_LARGE_RESULT, self._largest.get(self._at, (0,))[0]) and self.at_work is not None:
+            self._largest[self._at] = made, self.at_work
+        super().ended(made)
+
     def at(self, *nodes: int) -> NodesAtWork:
         """Let what is spent and raised within be that of these nodes."""
         return NodesAtWork(self, nodes)
@@ -214,6 +223,7 @@ class WorkMeter(Spender):
             self._look_at_memory()
         self._note(nodes)
         self._at, self._since = nodes, now
+        self.at_work = None
         return before
 
     def spent_elsewhere(self, cpu: int) -> None:
@@ -232,10 +242,12 @@ class WorkMeter(Spender):
         """Whose doing it is that there is no more memory; None if it is nobody's.
 
         Of nodes that took memory the one that took most: what it was refused counts for the one at work, and
-        that is more than what was left. With less than a share of the limit nobody is to blame.
+        that is more than what was left. With less than a share of the limit nobody is to blame. If the node
+        was computing a call, those are to blame who make the call that took the memory.
         """
         if self._memory is None:
-            return NodeFault("memory", _words(error), self._at) if self._at else None
+            calls = self._calls_to_blame(asked_most=False)
+            return NodeFault("memory", _words(error), self._at, calls=calls) if self._at else None
         self._memory.give_room()  # to look at what is left takes some memory, too
         left = self._memory.free()
         self._look_at_memory()
@@ -243,7 +255,19 @@ class WorkMeter(Spender):
         nodes, size = max(self._grown.items(), key=lambda one: one[1])
         if not nodes or size < self._memory.limit * _LEAST_TO_BLAME:
             return None
-        return NodeFault("memory", self._memory.too_much, nodes)
+        asked_most = left >= self._memory.limit * _LEAST_TO_BLAME
+        calls = self._calls_to_blame(asked_most=asked_most) if nodes == self._at else ()
+        return NodeFault("memory", self._memory.too_much, nodes, calls=calls)
+
+    def _calls_to_blame(self, *, asked_most: bool) -> tuple[Called, ...]:
+        """The call that took the memory: the one that was refused, or else the one with the largest result.
+
+        The one at work may be an innocent one that was refused the little that another one left.
+        """
+        if self.at_work is None:
+            return ()
+        _, largest = self._largest.get(self._at, (0, self.at_work))
+        return (called(self.at_work if asked_most else largest),)
 
     @contextmanager
     def judging_memory(self) -> Iterator[None]:

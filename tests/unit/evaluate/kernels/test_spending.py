@@ -9,12 +9,13 @@ from __future__ import annotations
 import ast
 import sys
 import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from seine.algebra.expressions import Call, Column, Expression, Literal, Parameter, walk
@@ -302,3 +303,95 @@ def _searches(node: ast.AST) -> bool:
 
 def _is_constant(node: ast.AST) -> bool:
     return isinstance(node, ast.Name) and node.id.lstrip("_").isupper()
+
+
+BOUND, INPUT, DEPTH = 200_000, 2_000, 12
+COPIED = 24  # times the bound: what a kernel holds beside its arguments and its result, and the kept parts
+
+
+def nested(call: Call) -> Expression:
+    """The call of itself as often as may be, in each place where its own result may stand."""
+    made: Expression = call
+    for _ in range(DEPTH):
+        args = [made if arg.type == call.type and isinstance(arg, Column) else arg for arg in call.args]
+        made = Call(call.name, tuple(args), call.type)
+    return made
+
+
+NESTED = {
+    **{name: call for name, call in WITH_TEXTS.items() if any(arg.type == call.type for arg in call.args)},
+    "json_object": Call("json_object", (Column(0, STRING), literal("a")), STRING),
+    "json_object of signs": Call("json_object", (Column(0, STRING), literal('\\"')), STRING),
+}
+
+
+@pytest.mark.parametrize("name", sorted(NESTED))
+@pytest.mark.parametrize("variant", [0, 4])
+def test_what_nested_calls_make_is_within_the_bound_or_refused(name: str, variant: int) -> None:
+    call = NESTED[name]
+    given = columns(call, INPUT, 3, variant)
+    size = sum(array.nbytes for array in given)
+    usual, pool = pa.default_memory_pool(), pa.proxy_memory_pool(pa.default_memory_pool())
+    pa.set_memory_pool(pool)
+    tracemalloc.start()
+    try:
+        with Spender(10**6, BOUND).counting():
+            evaluate(nested(call), given, 2)
+    except TooMuchWork:
+        pass  # as it should; what it has taken until then is looked at
+    finally:
+        memory = tracemalloc.get_traced_memory()[1] + pool.max_memory()
+        tracemalloc.stop()
+        pa.set_memory_pool(usual)
+    assert memory <= BYTES + COPIED * (BOUND + size), f"{name} takes {memory} bytes"
+
+
+GROW_NO_MORE = (
+    "upper",
+    "lower",
+    "reverse",
+    "substring",
+    "trim",
+    "ltrim",
+    "rtrim",
+    "left",
+    "right",
+    "initcap",
+)
+
+
+@pytest.mark.parametrize("name", ["hex", "base64", "json_object", "concat"])
+def test_nested_calls_that_multiply_are_refused(name: str) -> None:
+    call = NESTED.get(name) or Call(name, (Column(0, STRING),) * 2, STRING)
+    text = "\\" * INPUT * 10
+    with pytest.raises(TooMuchWork, match=name), Spender(10**9, BOUND).counting():
+        evaluate(nested(call), [pa.array([text, "a"]), pa.array([text, "a"])], 2)
+
+
+def test_a_function_that_counts_nothing_is_counted_when_its_result_is_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def thrice(_: Call, args: Sequence[Any]) -> pa.Array:
+        return pc.binary_repeat(args[0], 3)
+
+    monkeypatch.setitem(KERNELS, "thrice", thrice)
+    counting = Counting()
+    with counting.counting():
+        evaluate(Call("thrice", (Column(0, STRING),), STRING), [pa.array(["a" * 1_000] * 10)], 10)
+    assert 10 * (2_000 - 256) - 100 <= counting.size <= 10 * 2_000
+    with pytest.raises(TooMuchWork, match="thrice"), Spender(0, 10**6).counting():
+        evaluate(nested(Call("thrice", (Column(0, STRING),), STRING)), [pa.array(["a" * 1_000])], 1)
+
+
+@pytest.mark.parametrize("name", ["upper", "concat", "hex", "base64", "json_object", "coalesce", "cast"])
+def test_results_of_short_texts_and_of_the_size_of_their_input_do_not_count(name: str) -> None:
+    """However many the rows are: a node meets those of all batches and all queries."""
+    texts = ["ab" * 5_000, "b"] if name in ("upper", "coalesce") else ["some words", "b"]
+    column_ = Column(0, BIGINT if name == "cast" else STRING)
+    second = {"concat": (column_,), "coalesce": (literal("x"),), "json_object": (literal("key"),)}
+    call = Call(name, (column_, *second.get(name, ())), STRING)
+    array = pa.array([1, 2] * 500) if name == "cast" else pa.array(texts * 500)
+    counting = Counting()
+    with counting.counting():
+        evaluate(call, [array], 1_000)
+    assert (counting.steps, counting.size) == (0, 0)

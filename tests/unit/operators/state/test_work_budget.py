@@ -6,8 +6,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from seine.algebra.expressions import Call, Column
+from seine.algebra.types import STRING
 from seine.errors import SeineError
-from seine.evaluate.kernels.spending import spend
+from seine.evaluate.evaluate import KERNELS, evaluate
+from seine.evaluate.kernels.spending import Called, spend
 from seine.operators.multi_join.key_codes import KeyIndex
 from seine.operators.state.relation_index import RelationIndex
 from seine.operators.state.sorted_run import KEY, START, SortedRun
@@ -121,3 +124,34 @@ def test_bytes_are_counted_by_node() -> None:
     with pytest.raises(NodeFault) as fault:
         meter.emitted(2, 1)
     assert fault.value.nodes == (2,)
+
+
+def test_who_makes_the_call_that_took_the_memory_is_at_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is the call that was refused, or the one that left it little; but not one that has ended before."""
+
+    def refuse(*_: object) -> None:
+        raise MemoryError
+
+    column, large = Column(0, STRING), pa.array(["a" * (1 << 25)])
+    small, hog = Call("reverse", (column,), STRING), Call("upper", (column,), STRING)
+
+    def fault(*before: tuple[Call, pa.Array], last: Call | None) -> NodeFault:
+        def work() -> None:
+            for call, given in before:
+                evaluate(call, [given], 1)
+            if last is None:
+                refuse()
+            else:
+                evaluate(last, [pa.array(["a"])], 1)
+
+        meter = WorkMeter(WorkBudget())
+        with meter.counting(), pytest.raises(NodeFault) as raised, meter.at(7):
+            work()
+        assert (raised.value.kind, raised.value.nodes) == ("memory", (7,))
+        return raised.value
+
+    monkeypatch.setitem(KERNELS, "reverse", refuse)
+    assert fault(last=small).calls == (Called("reverse", str(small)),)
+    assert fault((hog, pa.array(["a"])), last=small).calls == (Called("reverse", str(small)),)
+    assert fault((hog, large), last=small).calls == (Called("upper", str(hog)),)
+    assert fault((hog, large), last=None).calls == ()
