@@ -121,10 +121,6 @@ def _parser(words: list[str] | None = None) -> argparse.ArgumentParser:
     return parser
 
 
-if __name__ == "__main__":
-    sys.exit(main())
-
-
 class _WithoutPandas(MetaPathFinder):
     """Finds no pandas, and leaves everything else to others."""
 
@@ -240,3 +236,7 @@ def command_module(name: str) -> ModuleType:
 
             return token_command
     raise KeyError(name)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

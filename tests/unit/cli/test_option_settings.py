@@ -119,7 +119,7 @@ def test_paths_of_a_file_are_meant_from_where_it_is(parse: Parse, tmp_path: Path
         ("token = 'sesame'", "there is no setting 'token'\n  hint: secrets are in files of their own"),
         ("kafka-password = 'sesame'", "hint: secrets are in files of their own"),
         ("port = '8517'", "seine.toml: [serve] port must be a number, without quotes"),
-        ("port = 'sesame'", "port must be a number or a text"),
+        ("port = 'sesame'", "port must be a whole number"),
         ("port = 1.5", "port must be a whole number"),
         ("port = true", "port must be a number or a text"),
         ("port = 65536", "port must be at least 0 and at most 65535"),
