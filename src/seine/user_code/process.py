@@ -34,6 +34,7 @@ import msgspec
 import pyarrow as pa
 
 from seine.algebra.code_place import CodePlace
+from seine.typed_json import typed_value
 from seine.user_code.code_answers import Answer, Answering, LoadError, columns_of_answer
 from seine.user_code.limits import MOST_ROWS, FunctionFault, FunctionLimits, function_task
 from seine.user_code.messages import EndedError, Header, Link, UnreadableError
@@ -241,7 +242,7 @@ class _Child:
 def _reply(answer: Header, number: int) -> _Reply:
     """The header of the answer to a request; UnreadableError if it is of another one."""
     try:
-        reply = msgspec.convert(answer, _Reply)
+        reply = typed_value(answer, _Reply)
     except msgspec.ValidationError as error:
         raise UnreadableError from error
     if reply.number != number:
