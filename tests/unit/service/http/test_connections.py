@@ -167,15 +167,16 @@ def test_polls_sleep_while_others_report(tmp_path: Path, monkeypatch: pytest.Mon
         polls = [rig.connect() for _ in range(200)]
         for poll in polls:
             poll.sendall(POLL.replace(b"/q/", b"/rare/").replace(HEAD, HEAD + b"Connection: close\r\n"))
-        _wait_until(lambda: len(reads) == 200 and len(_tasks(rig)) == 200, seconds=30)
+        _wait_until(lambda: len(_tasks(rig)) == 200, seconds=30)
         for _ in range(5):
             rig.feed(*range(1000))
-        assert reads == [0] * 200
+        before = len(reads)  # those who came together have shared one
+        assert 0 < before <= 200 and reads == [0] * before
         rig.feed(-1)
         for poll in polls:
             assert poll.makefile("rb").read().count(b'"row": {"a": -1}') == 1
             poll.close()
-        assert len(reads) == 400 and len({*reads[200:]}) == 1 and reads[-1] < 100
+        assert before < len(reads) <= 400 and 0 < min(reads[before:]) == max(reads[before:]) < 100
     finally:
         rig.close()
 
