@@ -80,9 +80,9 @@ def _steps(kind: str, maybe: Callable[[], None]) -> None:
             around(Producer, name, maybe)
         kafka_client.confluent_kafka.Producer = Producer
     if kind == "webhook":
-        from seine.sinks import webhook_target
+        from seine.sinks import sink_threads
 
-        around(webhook_target.WebhookTarget, "_post", maybe)
+        around(sink_threads.WebhookTarget, "_post", maybe)
     if kind == "postgresql":
         from seine.sinks import postgres_tables, postgres_target
 
