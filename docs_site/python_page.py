@@ -5,7 +5,7 @@ from __future__ import annotations
 _PAGE = """# The Python package
 
 `import seine` needs no Spark before an `Engine` is made. How a program uses it is told in
-[From Python](../index.md#from-python).
+[From Python](../howto/from_python.md).
 
 ::: seine.spark.engine.Engine
 

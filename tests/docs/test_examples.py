@@ -21,6 +21,7 @@ from seine.safety.verdict import verdict
 from tests.docs.pages import DOCS, EXAMPLE, ROOT, blocks, read
 
 README = ROOT / "README.md"
+HOWTO = DOCS / "howto"
 LIFE = DOCS / "life_of_a_query.md"
 
 
@@ -37,11 +38,10 @@ def test_example_is_accepted(capsys: pytest.CaptureFixture[str]) -> None:
     assert _printed(["check", str(EXAMPLE)], capsys).count("safe") == 2
 
 
-@pytest.mark.parametrize(("page", "query"), [(README, []), (LIFE, ["corridor"])], ids=["readme", "life"])
-def test_network_is_the_real_one(page: Path, query: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    first, shown = blocks(page, "console")[0].split("\n", 1)
-    assert first.split() == ["$", "seine", "explain", str(EXAMPLE.relative_to(ROOT)), *query]
-    assert shown == _printed(["explain", str(EXAMPLE), *query], capsys)
+def test_network_is_the_real_one(capsys: pytest.CaptureFixture[str]) -> None:
+    first, shown = blocks(LIFE, "console")[0].split("\n", 1)
+    assert first.split() == ["$", "seine", "explain", str(EXAMPLE.relative_to(ROOT)), "corridor"]
+    assert shown == _printed(["explain", str(EXAMPLE), "corridor"], capsys)
 
 
 def test_records_are_the_real_ones() -> None:
@@ -70,12 +70,12 @@ def test_plans_are_the_real_ones() -> None:
     assert shown == [print_plan(plan).rstrip("\n"), print_plan(optimise(plan)).rstrip("\n")]
 
 
-def test_readme_registers_a_query_that_is_accepted() -> None:
+def test_python_page_registers_a_query_that_is_accepted() -> None:
     bid = StreamDef("bid", (Field("item", BIGINT), Field("price", DOUBLE), Field("ts", BIGINT)), 2, None, 20)
     item = RelationDef("item", (Field("item", BIGINT), Field("name", STRING)), None)
     known = Declarations({"bid": bid}, {"item": item})
-    text = blocks(README, "python")[0].split('"""')[1]
-    script = parse_script(text, file="README.md", folder=".", known=known)
+    text = blocks(HOWTO / "from_python.md", "python")[0].split('"""')[1]
+    script = parse_script(text, file="from_python.md", folder=".", known=known)
     assert [verdict(query).safe for query, _ in script.queries] == [True]
 
 
@@ -85,7 +85,7 @@ def test_readme_counts_the_alerts_of_the_demonstration() -> None:
 
 
 def test_python_examples_compile() -> None:
-    examples = [*blocks(README, "python"), *blocks(DOCS / "language.md", "python")]
+    examples = [*blocks(HOWTO / "from_python.md", "python"), *blocks(DOCS / "language.md", "python")]
     assert len(examples) == 5
     for text in examples:
         compile(text, "example", "exec")
@@ -93,7 +93,7 @@ def test_python_examples_compile() -> None:
 
 def test_answers_of_commands_are_the_real_ones(capsys: pytest.CaptureFixture[str]) -> None:
     verdicts = []
-    for page in (README, DOCS / "cli.md"):
+    for page in (HOWTO / "bounded_state.md", DOCS / "cli.md"):
         for block in blocks(page, "console"):
             first, _, shown = block.partition("\n")
             words = first.split()[2:]
@@ -103,7 +103,7 @@ def test_answers_of_commands_are_the_real_ones(capsys: pytest.CaptureFixture[str
     assert sorted(verdicts) == ["check", "check", "optimum"]
 
 
-def test_readme_tells_what_the_auction_is_told_without_punctuations(tmp_path: Path) -> None:
+def test_page_tells_what_the_auction_is_told_without_punctuations(tmp_path: Path) -> None:
     text = read(DOCS / "examples" / "auction.sql")
     item, bid = text.split("CREATE STREAM bid")
     script = tmp_path / "auction.sql"
@@ -113,10 +113,11 @@ def test_readme_tells_what_the_auction_is_told_without_punctuations(tmp_path: Pa
     ((query, _),) = read_script(str(script)).queries
     hint = verdict(query).hint
     assert hint is not None
-    assert f"`{hint.split(';')[0]}`" in read(README)
+    assert f"`{hint.split(';')[0]}`" in read(HOWTO / "bounded_state.md")
 
 
 def test_auction_tells_each_item_once_and_keeps_nothing() -> None:
+    assert blocks(HOWTO / "bounded_state.md", "sql") == [read(DOCS / "examples" / "auction.sql")]
     result = run_local(str(DOCS / "examples" / "auction.sql"), batch_rows=1)
     assert [(one["row"]["name"], one["row"]["price"]) for one in result.records] == [
         ("clock", 120),
@@ -125,9 +126,10 @@ def test_auction_tells_each_item_once_and_keeps_nothing() -> None:
     assert result.stats["state_rows"]["final"] == 0 < result.stats["state_rows"]["peak"]
 
 
-def test_readme_tells_what_too_little_memory_reports(capsys: pytest.CaptureFixture[str]) -> None:
+def test_page_tells_what_too_little_memory_reports(capsys: pytest.CaptureFixture[str]) -> None:
     script = str(DOCS / "examples" / "star.sql")
     result = run_local(script).stats["queries"]["limited"]
-    assert f"reports results of importance {result['importance']:.0f}," in read(README)
+    page = " ".join(read(HOWTO / "bounded_state.md").split())
+    assert f"reports results of importance {result['importance']:.0f}," in page
     best = _printed(["optimum", script, "limited"], capsys).splitlines()[0]
-    assert f"`{best.partition(' (')[0]}`" in read(README)
+    assert f"`{best.partition(' (')[0]}`" in page
