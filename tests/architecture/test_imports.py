@@ -174,7 +174,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "runtime",
         "run",
     ),
-    "demo": ("algebra", "errors"),
+    "demo": ("algebra",),
 }
 # inside a package: its rooms, each of which may import those above it; the package's own modules come last
 ROOMS: dict[str, tuple[str, ...]] = {

@@ -13,8 +13,7 @@ from typing import TypeAlias
 from seine.algebra.definitions import RelationDef, StreamDef
 from seine.algebra.document_plan import publication
 from seine.algebra.plan import Query, tables_of
-from seine.algebra.schema_graphs import SchemaGraphs
-from seine.algebra.search_plan import Search
+from seine.algebra.search_plan import SchemaGraphs, Search
 from seine.errors import Position, TakenError
 from seine.frontends.script.script import Declarations, Script
 from seine.runtime.folder.failures import Failure

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from seine.algebra.definitions import StreamDef
+from seine.algebra.definitions import WINDOW, StreamDef
 from seine.algebra.document_plan import DocumentQuery, is_published
-from seine.algebra.histories import WINDOW
 from seine.algebra.plan import Query, Scan, walk
 from seine.algebra.search_plan import Search
 from seine.errors import SeineError

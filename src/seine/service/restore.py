@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from seine.algebra.definitions import ViewDef
 from seine.algebra.plan import Query, tables_needed
-from seine.algebra.schema_graphs import SchemaGraphs
+from seine.algebra.search_plan import SchemaGraphs
 from seine.algebra.serialise import plan_from_json
-from seine.algebra.view_definition import ViewDef
 from seine.catalog import CatalogView, QueryPosition, StoredQuery
 from seine.errors import RunError
 from seine.frontends.script.script import Declarations

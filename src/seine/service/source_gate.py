@@ -11,8 +11,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 
-from seine.algebra.definitions import RelationDef, SparkReader, StreamDef
-from seine.algebra.sink_definition import SinkDef
+from seine.algebra.definitions import RelationDef, SinkDef, SparkReader, StreamDef
 from seine.errors import SeineError
 from seine.frontends.text.lexer import suggest
 from seine.runtime.option_secrets import OptionSecrets

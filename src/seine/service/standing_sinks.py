@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from types import MappingProxyType
 
-from seine.algebra.sink_definition import SinkDef
+from seine.algebra.definitions import SinkDef
 from seine.catalog import StoredSink
 from seine.frontends.script.script import Declarations
 from seine.runtime.option_secrets import OptionSecrets

@@ -16,8 +16,8 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from seine.algebra.definitions import SinkDef
 from seine.algebra.plan import Query
-from seine.algebra.sink_definition import SinkDef
 from seine.catalog import StoredSink
 from seine.disk_sync import write_whole
 from seine.errors import RunError, SeineError

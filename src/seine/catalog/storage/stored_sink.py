@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from seine.algebra.sink_definition import SinkDef
+from seine.algebra.definitions import SinkDef
 
 
 @dataclass(frozen=True)

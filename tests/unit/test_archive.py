@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from seine.archive.offline_optimum import optimum_of
+from seine.archive import optimum_of
 from seine.cli.main import main
 from seine.frontends.script.parser import read_script
 from seine.run_local import run_local

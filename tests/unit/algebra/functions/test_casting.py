@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from seine.algebra.expressions import Call, Literal
-from seine.algebra.functions.text_forms import TRIMMED, never_parses
+from seine.algebra.functions.casting import TRIMMED, never_parses
 from seine.algebra.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, Kind, Type
 from seine.evaluate.evaluate import evaluate
 

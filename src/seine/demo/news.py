@@ -1,5 +1,6 @@
-"""Made-up items of 400 channels over two days: news that others post again, answer, and write more about.
+"""The demonstration `feeds`: 10,000 subscriptions to made-up items of 400 channels over two days.
 
+The items are news that others post again, answer, and write more about.
 An item is an RSS item: title, link, author, category, source (the channel), pubDate, description, and
 `related`, the link of the item that it answers. A few items in a hundred repeat the title of another
 channel's item, and a few answer one.
@@ -11,6 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
 import numpy as np
@@ -103,6 +107,38 @@ _TIMES = (
 )
 _REPOSTS, _ANSWERS = 0.06, 0.04  # shares of items
 _FARTHEST = 400  # items between an item and what repeats or answers it: about two hours
+_STREAM = """\
+CREATE STREAM news (item XML, ts TIMESTAMP) TIMESTAMP BY ts WINDOW INTERVAL '12' HOUR
+  FROM 'feeds' FORMAT XML WITH (feed = 'true');
+"""
+# name -> what a reader wants to hear of, and the subscription
+FOLLOWED = {
+    "ada": (
+        "what the Harbour Gazette has first and others post again within six hours",
+        "news/item[source='Harbour Gazette'][title->t] FOLLOWED BY{t=u, INTERVAL '6' HOUR} "
+        "news/item[title->u]",
+    ),
+    "bruno": (
+        "who answers Bruno Keller within six hours",
+        "news/item[author='Bruno Keller'][link->l] FOLLOWED BY{l=r, INTERVAL '6' HOUR} news/item[related->r]",
+    ),
+    "chen": (
+        "authors who write twice about energy within two hours",
+        "news/item[category='energy'][author->a] FOLLOWED BY{a=b, INTERVAL '2' HOUR} "
+        "news/item[category='energy'][author->b]",
+    ),
+    "dora": (
+        "answers to anybody that another channel then posts again",
+        "news/item[link->l] FOLLOWED BY{l=r, INTERVAL '6' HOUR} news/item[related->r][title->t] "
+        "FOLLOWED BY{t=u, INTERVAL '6' HOUR} news/item[title->u]",
+    ),
+}
+_SENTENCES = {
+    "ada": "{first} is posted again by {source}",
+    "bruno": "{first} is answered by {author}: {last}",
+    "chen": "{before} writes {first}, and then {last}",
+    "dora": "{first} is answered, and {source} posts the answer again: {last}",
+}
 
 
 @dataclass(frozen=True)
@@ -192,3 +228,64 @@ def make_news(items: int, seed: int = 7) -> NewsItems:
     return NewsItems(
         np.sort(draw.integers(0, _SECONDS, items)), channel, author, category, title, again, answered
     )
+
+
+def write_news(folder: str | Path, *, items: int = 8_000, subscriptions: int = 10_000, seed: int = 7) -> Path:
+    """Write feeds, a file an hour, and subscriptions into a folder; returns the path of the script."""
+    folder = Path(folder)
+    feeds = folder / "feeds"
+    feeds.mkdir(parents=True, exist_ok=True)
+    for hour, text in make_news(items, seed).feeds():
+        feeds.joinpath(f"{hour:02}.xml").write_text(text, encoding="utf-8")
+    script = folder / "subscriptions.sql"
+    texts = {name: text for name, (_, text) in FOLLOWED.items()}
+    texts |= {f"s{number}": text for number, text in enumerate(_others(subscriptions - len(texts), seed))}
+    queries = "".join(f"CREATE QUERY {name} AS XSCL $$ {text} $$;\n" for name, text in texts.items())
+    script.write_text(_STREAM + queries, encoding="utf-8")
+    return script
+
+
+def _others(count: int, seed: int) -> Iterator[str]:
+    """Subscriptions of other readers: three kinds, each with channels, authors and categories of its own."""
+    draw = np.random.default_rng(seed)
+    channels = np.stack([draw_channels(draw, count) for _ in range(2)], axis=1)
+    authors, categories = draw.integers(0, len(AUTHORS), count), draw.integers(0, len(CATEGORIES), count)
+    for number in range(count):
+        hours = 1 + number % 6
+        first, second = (CHANNELS[channel] for channel in channels[number])
+        category, author = CATEGORIES[categories[number]], AUTHORS[authors[number]]
+        yield (
+            f"news/item[source='{first}'][title->t] FOLLOWED BY{{t=u, INTERVAL '{hours}' HOUR}} "
+            f"news/item[source='{second}'][title->u]",
+            f"news/item[source='{first}'][link->l] FOLLOWED BY{{l=r, INTERVAL '{hours}' HOUR}} "
+            f"news/item[category='{category}'][related->r]",
+            f"news/item[author='{author}'][title->t][category->c] "
+            f"FOLLOWED BY{{t=u AND c=d, INTERVAL '{hours}' HOUR}} news/item[title->u][category->d]",
+        )[number % 3]
+
+
+def sentence(record: dict[str, Any]) -> str:
+    """A record of a query that is followed.
+
+    >>> items = [
+    ...     f"<item><title>Mayor opens a wind farm</title><source>{source}</source></item>"
+    ...     for source in ("Harbour Gazette", "River Wire")
+    ... ]
+    >>> row = {"doc": f"<result>{''.join(items)}</result>"}
+    >>> print(sentence({"query": "ada", "t_start": "2026-11-14T09:30:00Z", "row": row}))
+    14 Nov 09:30  ada    \u201cMayor opens a wind farm\u201d (Harbour Gazette) is posted again by River Wire
+    """
+    first, *_, last = ElementTree.fromstring(record["row"]["doc"])  # Seine's own text
+    text = _SENTENCES[record["query"]].format(
+        first=f"{_quoted(first)} ({first.findtext('source')})",
+        before=first.findtext("author"),
+        last=_quoted(last),
+        source=last.findtext("source"),
+        author=last.findtext("author"),
+    )
+    when = record["t_start"]
+    return f"{when[8:10]} Nov {when[11:16]}  {record['query']:<6} {text}"
+
+
+def _quoted(item: ElementTree.Element) -> str:
+    return f"\u201c{item.findtext('title')}\u201d"

@@ -12,9 +12,17 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
-from seine.demo.news_feeds import AUTHORS, CATEGORIES, CHANNELS, START, NewsItems, make_news
-from seine.demo.news_sentence import sentence
-from seine.demo.news_subscriptions import FOLLOWED, write_news
+from seine.demo.news import (
+    AUTHORS,
+    CATEGORIES,
+    CHANNELS,
+    FOLLOWED,
+    START,
+    NewsItems,
+    make_news,
+    sentence,
+    write_news,
+)
 from seine.document_templates.templates_of_plans import queries_by_template
 from seine.frontends.script.parser import read_script
 from seine.run_local import run_local
