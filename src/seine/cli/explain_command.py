@@ -25,7 +25,7 @@ from seine.cli.udf_option import add_udf
 from seine.documents.document import Document
 from seine.documents.match_pattern import TooManyBindings
 from seine.documents.parse_document import DocumentFault, decode_document
-from seine.documents.witness_tables import MOST_SHOWN, print_tables, witness_tables
+from seine.documents.path_witnesses import MOST_SHOWN, print_tables, witness_tables
 from seine.errors import SeineError
 from seine.frontends.script.script import Declarations
 from seine.frontends.script.script_file import read_script
