@@ -170,11 +170,11 @@ def test_topics_need_the_client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 class _Tokens(BaseHTTPRequestHandler):
     """Where clients ask for tokens; what they say of themselves is kept."""
 
-    asked: ClassVar[list[tuple[str, str]]] = []
+    requests: ClassVar[list[tuple[str, str]]] = []
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-        self.asked.append((self.headers["Authorization"], body))
+        self.requests.append((self.headers["Authorization"], body))
         self.send_error(403)
 
     def log_message(self, format: str, *args: object) -> None:
@@ -197,10 +197,10 @@ def test_a_client_asks_for_a_token_where_it_is_told() -> None:
         )
         consumer = TopicConsumer(settings, 1.0)
         deadline = time.monotonic() + 20
-        while not _Tokens.asked and time.monotonic() < deadline:
+        while not _Tokens.requests and time.monotonic() < deadline:
             consumer.client.poll(0.05)
         consumer.close()
         server.shutdown()
-    ((credentials, body), *_) = _Tokens.asked
+    ((credentials, body), *_) = _Tokens.requests
     assert credentials == "Basic " + base64.b64encode(b"us:word").decode()
     assert "client_credentials" in body and "scope=read" in body
