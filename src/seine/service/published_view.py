@@ -23,8 +23,7 @@ from seine.algebra.plan import Query
 from seine.catalog import QueryPosition, StoredSink
 from seine.errors import SeineError
 from seine.frontends.script.script import Declarations
-from seine.graph.node import Node
-from seine.graph.state_place import Holding
+from seine.graph.node import Holding, Node
 from seine.network.network import Network
 from seine.network.state_places import state_places
 from seine.network.stream_components import stream_components
