@@ -13,7 +13,7 @@ import pytest
 
 from seine.algebra.definitions import StreamDef
 from seine.errors import RunError
-from seine.frontends.script.script_file import read_script
+from seine.frontends.script.parser import read_script
 from seine.service.source_gate import ALLOWED
 from seine.topics.client_settings import OFFSETS_AT_ONCE, UnreadOption, client_settings, topic_reading
 from seine.topics.topic_client import EARLIEST, LATEST
