@@ -1,15 +1,4 @@
-"""Writes a change to the catalog: one transaction, the moment at which the change is true.
-
-The nodes that run, as rows of the catalog: what computes what from what, and for whom.
-
-    SELECT n.id, n.kind, COUNT(*) AS queries FROM seine_node n JOIN seine_node_user u ON u.node_id = n.id
-    GROUP BY n.id, n.kind ORDER BY queries DESC
-
-Kind, inputs and keys of a node never change, so a row is written when a node comes and deleted when it goes;
-what it asks of its inputs grows and shrinks with its queries.
-
-Cites: ARGUS 5.1.4 (DPredSet, SVOA, JVOA), 5.1.5 (relational model)
-"""
+"""Writes a change to the catalog: one transaction, the moment at which the change is true."""
 
 from __future__ import annotations
 
@@ -18,11 +7,8 @@ from typing import Any
 
 from msgspec import to_builtins
 
-from seine.catalog import Catalog, CatalogChange, StoredNode, StoredQuery
+from seine.catalog import Catalog, CatalogChange, StoredQuery
 from seine.catalog.index import Placement
-from seine.graph.claims import claimed_nodes
-from seine.graph.node import Node
-from seine.graph.snapshot import NetworkChange
 from seine.service.edit import PENDING, Edit
 from seine.service.published_view import ServiceView
 
@@ -33,14 +19,13 @@ def enter(
     before: ServiceView,
     after: ServiceView,
     begun: Sequence[Placement] = (),
-    network: NetworkChange | None = None,
     lines: Sequence[str] = (),
 ) -> None:
-    """Record all of an edit, what it made of the network, and from when on; or nothing.
+    """Record all of an edit, the network version that it made, and from when on; or nothing.
 
     `lines` are what the audit log will have of it, if somebody asked for it.
 
-    The computation index has what runs: those that cease leave it, those that begin enter it; nodes likewise.
+    The computation index has what runs: those that cease leave it, those that begin enter it.
     """
     with catalog.change() as change:
         change.leave([query.name for query in edit.cease(before).values()])
@@ -65,21 +50,15 @@ def enter(
         if after.since != before.since:
             change.set("since", dict(after.since))
         if after.version != before.version:
-            enter_nodes(change, after.version, network or NetworkChange(), before.nodes, after.nodes)
+            change.save_version(after.version)
 
 
-def enter_moves(
-    catalog: Catalog,
-    before: ServiceView,
-    after: ServiceView,
-    moved: Iterable[str],
-    network: NetworkChange,
-) -> None:
-    """Record the births with which queries go on, by key, and what that made of the network."""
+def enter_moves(catalog: Catalog, after: ServiceView, moved: Iterable[str]) -> None:
+    """Record the births with which queries go on, by key, and the network version that this made."""
     with catalog.change() as change:
         for now in map(after.registered.__getitem__, moved):
             change.move_query(now.query.name, now.birth_epoch, now.position)
-        enter_nodes(change, after.version, network, before.nodes, after.nodes)
+        change.save_version(after.version)
 
 
 def _drop(change: CatalogChange, edit: Edit, before: ServiceView, after: ServiceView) -> None:
@@ -115,52 +94,3 @@ def _add(change: CatalogChange, edit: Edit, before: ServiceView, after: ServiceV
 def _new(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterable[str]:
     """The names whose declarations are in `after` and not in `before`."""
     return [name for name, one in after.items() if before.get(name) is not one]
-
-
-Nodes = Mapping[int, Node]
-
-
-def enter_nodes(
-    catalog: CatalogChange, version: int, change: NetworkChange, before: Nodes, after: Nodes
-) -> None:
-    """Record a network version: nodes that came and went, what those that stay ask now, and who uses them."""
-    new = [after[i] for i in change.nodes if i in after and i not in before]
-    gone = [i for i in change.nodes if i in before and i not in after]
-    stored = [_stored(node, after) for node in new]
-    catalog.save_version(version, added=stored, removed=gone)
-    stay = [after[i] for i in change.nodes if i in after and i in before]
-    catalog.set_predicates({node.id: _predicates(node) for node in stay})
-    catalog.set_uses({name: claimed_nodes(claims or ()) for name, claims in change.queries.items()})
-
-
-def _stored(node: Node, nodes: Nodes) -> StoredNode:
-    ancestor = selection_ancestor(node, nodes)
-    return StoredNode(
-        node.id,
-        node.kind,
-        node.stage,
-        node.inputs,
-        {
-            "kind": node.kind,
-            "streams": node.streams,
-            "inputs": node.inputs,
-            "keys": [[str(key) for key in port.key] for port in node.ports],
-            "stateful": node.stateful,
-            "join": node.is_join,
-        },
-        _predicates(node),
-        ancestor.id,
-        tuple(selection_ancestor(nodes[i], nodes).id for i in ancestor.inputs),
-    )
-
-
-def selection_ancestor(node: Node, nodes: Nodes) -> Node:
-    """The SVOA: the closest ancestor that is no selection, the node itself if it is none."""
-    while not (node.is_leaf or node.is_join or node.stateful) and len(node.inputs) == 1:
-        node = nodes[node.inputs[0]]
-    return node
-
-
-def _predicates(node: Node) -> tuple[str, ...]:
-    """The DPredSet: the shapes of its conditions over the rows of its inputs."""
-    return tuple("TRUE" if part.shape is None else str(part.shape) for part in node.conditions)

@@ -152,7 +152,7 @@ class Registrar:
                 self._deployment.versions.extend(self.network, change, streams, self.relations.tuples, [])
                 with self._turn:
                     after = self.view.moved(moved, self.network)
-                    enter_moves(self._catalog, self.view, after, moved, change)
+                    enter_moves(self._catalog, after, moved)
                     self.view = after
                     self._publisher.publish_view(after)
                 extra = {"version": after.version, "queries": _shown([*moved])}
@@ -453,7 +453,7 @@ class Registrar:
         outcome = Outcome(after.version, positions.entry, names, dropped, computes, declared=declared)
         lines = [note.line(**outcome.facts) for note in edit.notes]
         owed = edit.notes[0].owed() if edit.notes else []
-        enter(self._catalog, edit, view, after, entered, planned.change, [*owed, *lines])
+        enter(self._catalog, edit, view, after, entered, [*owed, *lines])
         self.view, self.relations = after, planned.relations
         self._settled.begin(begun.values(), after.nodes)
         self._publisher.publish_view(after)

@@ -59,6 +59,7 @@ from seine.service.edit import PENDING
 from seine.service.edited_network import planned_depth, planned_shape
 from seine.service.figures import FigureTaker
 from seine.service.folder import ServiceFolder
+from seine.service.node_rows import NodeRows
 from seine.service.published_state import PublishedState, Publisher
 from seine.service.published_view import MOST_USERS, MissingError, ServiceView
 from seine.service.push_door import PushDoor
@@ -118,7 +119,7 @@ class Service:
         self._lock = folder.lock()
         with ExitStack() as undo:
             undo.callback(self._lock.release)
-            self._catalog = Catalog(f"sqlite:///{folder.catalog}")
+            self._catalog = Catalog(folder.catalog)
             undo.callback(self._catalog.close)
             self._open(folder, options)
             undo.pop_all()
@@ -190,6 +191,8 @@ class Service:
             self.publisher.listen(self._follow_sinks)
         self.registrar.withhold_failed()  # the last process may have ended before it did
         self.registrar.withhold_gone(self.sink.totals.entry)
+        self._node_rows = NodeRows(self._catalog, self.published.view)
+        self.publisher.listen(lambda: self._node_rows.show(self.published.view))
         _logger.info(
             "service opened",
             extra={
@@ -305,6 +308,7 @@ class Service:
             self._sinks.close()
         self.sink.close()
         self.registrar.close()
+        self._node_rows.close()
         self.registrar.sample_files.save(self.registrar.samples, everything=True)
         self._catalog.close()
         self.deployment.remove_cache()
