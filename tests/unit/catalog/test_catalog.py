@@ -15,9 +15,12 @@ from seine.algebra.expressions import Call, Column, Literal, split_shape
 from seine.algebra.plan import Scan, Select
 from seine.algebra.serialise import plan_to_json
 from seine.algebra.types import BIGINT, BOOLEAN, DOUBLE, STRING, TIMESTAMP, Field, Type
-from seine.catalog import Catalog, CatalogChange, QueryPosition, StoredNode, StoredQuery
+from seine.catalog.catalog import Catalog
+from seine.catalog.catalog_change import CatalogChange
 from seine.catalog.storage import catalog_tables as t
 from seine.catalog.storage.catalog_tables import metadata
+from seine.catalog.storage.network_rows import StoredNode
+from seine.catalog.storage.stored_query import QueryPosition, StoredQuery
 from seine.catalog.storage.table_rows import signature
 from seine.errors import SeineError
 from seine.graph.node import Filter, Port
