@@ -20,10 +20,9 @@ from typing import Any
 from benchmarks.harness.table import Table
 from seine.algebra.expressions import Column, Literal
 from seine.algebra.types import BIGINT, STRING, Type
-from seine.catalog.catalog import Catalog
+from seine.catalog.catalog import Catalog, open_engine, transaction
 from seine.catalog.index import IndexSearch, Placement, Topology, enter_index, leave_index
-from seine.catalog.storage.database import open_engine, transaction
-from seine.catalog.storage.stored_query import StoredQuery
+from seine.catalog.tables.stored import StoredQuery
 from seine.optimizer.canonical.atoms import Atom, Clause, PredicateSet
 
 TOPOLOGY = Topology("select", ("transfer",))
@@ -76,27 +75,27 @@ def main(counts: Sequence[int] = (1_000, 10_000, 100_000), searches: int = 300) 
     for count in counts:
         print(f"  index, {count:,} predicate sets ...", file=sys.stderr, flush=True)
         with tempfile.TemporaryDirectory(prefix="seine-bench-") as folder:
-            _measure(table, f"sqlite:///{os.path.join(folder, 'catalog.db')}", count, searches)
+            _measure(table, os.path.join(folder, "catalog.db"), count, searches)
     return table
 
 
-def _measure(table: Table, url: str, count: int, searches: int) -> None:
+def _measure(table: Table, file: str, count: int, searches: int) -> None:
     draw = random.Random(count)
     placements = [Placement(f"q{i}", TOPOLOGY, conditions(draw, count)) for i in range(count)]
     searched = [conditions(draw, count) for _ in range(searches)]
-    catalog = Catalog(url)
+    catalog = Catalog(file)
     with catalog.change() as change:
         change.add_queries([StoredQuery(placement.query, "", None) for placement in placements])
     catalog.close()
-    with _connected(url, writing=True) as connection:
+    with _connected(file, writing=True) as connection:
         _add_row(table, count, "enter, in bulk", _timed(lambda: enter_index(connection, placements)) / count)
-    with _connected(url, writing=False) as connection:
+    with _connected(file, writing=False) as connection:
         search = IndexSearch(connection)
         equal = _timed(lambda: [search.equivalent(TOPOLOGY, one) for one in searched]) / searches
         _add_row(table, count, "equivalent", equal)
         for name, find in (("weaker", search.weaker), ("stronger", search.stronger)):
             _add_search_row(table, count, name, measure(find, searched, connection))
-    with _connected(url, writing=True) as connection:
+    with _connected(file, writing=True) as connection:
         _add_row(
             table,
             count,
@@ -106,8 +105,8 @@ def _measure(table: Table, url: str, count: int, searches: int) -> None:
 
 
 @contextmanager
-def _connected(url: str, *, writing: bool) -> Iterator[Any]:
-    engine = open_engine(url)
+def _connected(file: str, *, writing: bool) -> Iterator[Any]:
+    engine = open_engine(file)
     with transaction(engine, writing=writing) as connection:
         yield connection
     engine.dispose()

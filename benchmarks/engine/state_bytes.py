@@ -20,7 +20,7 @@ from benchmarks.engine.join_throughput import STREAMS, join_script
 from benchmarks.harness.side import announce
 from benchmarks.harness.table import Table
 from benchmarks.workloads.keyed_streams import LATENESS_SECONDS, seconds_of, write_keyed_streams
-from seine.frontends.script.script_file import read_script
+from seine.frontends.script.parser import read_script
 from seine.run import Options, Run
 from seine.runtime.local_host import LocalHost
 from seine.runtime.output.task_report import TaskReport

@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.keyword_meshes.operator_rows import OperatorRows
 from seine.algebra.arrays import BoolArray, IntArray
-from seine.rows.pairs import ranges
+from seine.rows.grouping import ranges
 
 
 class DemandFlags:

@@ -11,7 +11,7 @@ import numpy as np
 
 from seine.algebra.arrays import BoolArray, IntArray
 from seine.keyword_networks.expanded_schema import ExpandedSchema
-from seine.rows.pairs import ranges
+from seine.rows.grouping import ranges
 
 NO_OPERATOR = -1
 

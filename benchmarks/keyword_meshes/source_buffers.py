@@ -13,7 +13,7 @@ import numpy as np
 from benchmarks.keyword_meshes.search_arrivals import NO_VALUE, SearchArrivals, condition_sides
 from seine.algebra.arrays import BoolArray, IntArray
 from seine.keyword_networks.expanded_schema import ExpandedSchema
-from seine.rows.pairs import ranges
+from seine.rows.grouping import ranges
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from seine.algebra.plan import Lookup, Scan, walk
 from seine.demo.json_lines import write_json_lines
 from seine.demo.nexmark.events import make_nexmark
 from seine.demo.nexmark.nexmark_files import declarations, side_input
-from seine.frontends.script.script_file import read_script
+from seine.frontends.script.parser import read_script
 
 
 def write_events(folder: Path, events: int, batches: int, rate: int, *, bids: bool = True) -> None:

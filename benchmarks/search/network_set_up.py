@@ -15,7 +15,7 @@ from benchmarks.keyword_meshes.operator_mesh import DemandDrivenMesh
 from benchmarks.workloads.search_files import keyword_search, keyword_texts, write_search
 from benchmarks.workloads.search_schemas import ternary_tree
 from benchmarks.workloads.search_trace import SearchTrace
-from seine.frontends.script.script_file import read_script
+from seine.frontends.script.parser import read_script
 from seine.keyword_networks.expanded_schema import ExpandedSchema
 from seine.network.network import build_network
 

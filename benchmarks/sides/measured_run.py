@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from benchmarks.workloads.punctuated_feeds import SafetyWorkload
-from seine.frontends.script.script_file import read_script
+from seine.frontends.script.parser import read_script
 from seine.network.plan.strategy import Strategy
 from seine.run import Options, Run
 from seine.runtime.flow.task_output import Row

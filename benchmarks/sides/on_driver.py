@@ -17,7 +17,7 @@ import time
 from benchmarks.sides.driver_cpu import PARTS, driver_cpu
 from benchmarks.sides.topic_feeder import TopicFeeder
 from seine.errors import RunError
-from seine.frontends.script.script_file import read_script
+from seine.frontends.script.parser import read_script
 from seine.run import Options, Run
 from seine.runtime.output.sink import Sink
 from seine.spark.session import open_session

@@ -12,7 +12,7 @@ from benchmarks.sides.latencies import LatencyFigures, print_latencies
 from benchmarks.sides.result_reader import ResultReader
 from benchmarks.sides.topic_producer import WINDOW_SECONDS, start_producer
 from benchmarks.workloads.topic_streams import from_topics, into_topic, join_script
-from seine.frontends.script.script_file import read_script
+from seine.frontends.script.parser import read_script
 from seine.run import Options, Run
 from seine.spark.session import open_session
 from seine.spark.spark_host import run_on_spark

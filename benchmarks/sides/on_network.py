@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from benchmarks.harness.progress_text import ProgressText
-from seine.frontends.script.script_file import read_script
+from seine.frontends.script.parser import read_script
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.optimizer.estimates import Estimates, Sample
 from seine.rows.delta import data_names

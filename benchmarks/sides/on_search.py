@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from benchmarks.sides.on_mesh import ROWS_OF_A_STEP, SearchRun
 from benchmarks.workloads.search_files import keyword_search, keyword_texts, write_search
 from benchmarks.workloads.search_trace import SearchTrace
-from seine.frontends.script.script_file import read_script
+from seine.frontends.script.parser import read_script
 from seine.network.network import build_network
 from seine.run import Options, Run
 from seine.runtime.flow.task_output import Row

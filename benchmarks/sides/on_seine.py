@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from benchmarks.harness.measure import BatchCost, Mark, mark, pace
 from benchmarks.harness.side import print_cost
-from seine.frontends.script.script_file import read_script
+from seine.frontends.script.parser import read_script
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.run import Options, Run
 from seine.runtime.output.sink import Sink

@@ -26,7 +26,7 @@ from benchmarks.template_engines.string_order import StringOrder
 from benchmarks.template_engines.witness_index import WitnessIndex
 from benchmarks.template_engines.witness_relations import NodeStrings, PairWitnesses
 from seine.algebra.arrays import BoolArray, IntArray
-from seine.rows.pairs import ranges
+from seine.rows.grouping import ranges
 
 
 @dataclass(frozen=True)

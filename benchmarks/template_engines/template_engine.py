@@ -25,7 +25,7 @@ from benchmarks.template_engines.window_check import within_window
 from benchmarks.template_engines.witness_index import WitnessIndex
 from benchmarks.template_engines.witness_relations import DocumentBatch
 from seine.algebra.arrays import BoolArray
-from seine.rows.pairs import ranges
+from seine.rows.grouping import ranges
 
 
 class TemplateEngine:

@@ -14,8 +14,7 @@ from collections.abc import Sequence
 from benchmarks.harness.table import Table
 from benchmarks.workloads.feed_subscriptions import channels_of, item_texts
 from seine.documents.parse_document import parse_document
-from seine.documents.path_automaton import PathPattern
-from seine.documents.path_witnesses import WitnessFinder
+from seine.documents.path_witnesses import PathPattern, WitnessFinder
 
 _BATCH = 1_000  # documents that are handed over at once
 _REPEATS = 3

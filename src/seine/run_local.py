@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from seine.errors import SeineError
+from seine.frontends.script.parser import read_script
 from seine.frontends.script.script import Script
-from seine.frontends.script.script_file import read_script
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.operators.state.work_budget import WorkBudget
 from seine.run import Options, Run

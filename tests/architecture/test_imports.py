@@ -64,7 +64,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "optimizer",
         "safety",
     ),
-    "catalog": ("algebra", "errors", "optimizer", "typed_json", "postgres_timeouts"),
+    "catalog": ("algebra", "errors", "optimizer", "typed_json"),
     "intake": ("disk_sync", "algebra", "errors", "rows", "documents", "typed_json", "postgres_timeouts"),
     "topics": ("typed_json", "algebra", "errors", "intake"),
     "runtime": (
@@ -210,7 +210,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     ),
     "safety": ("graph", "states", "plans", "cures"),
     "network": ("plan", "site", "joins", "groups", "searches", "documents"),
-    "catalog": ("storage", "index"),
+    "catalog": ("tables", "index"),
     "runtime": ("folder", "output", "flow"),
     "benchmarks": (
         "harness",

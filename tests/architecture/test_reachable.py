@@ -23,7 +23,6 @@ INTERFACE = (
 )
 # module or definition -> why it stays though nothing comes to it
 KEPT = {
-    "catalog.catalog_view:CatalogView.nodes_like": "nodes as relations (ARGUS 5.1.5), to be asked with SQL",
     "algebra.document_text": "XSCL plans as text, which reads back as the same plan",
 }
 

@@ -24,7 +24,7 @@ from benchmarks import __main__ as command_line
 from benchmarks import suite
 from benchmarks.harness import side
 from seine.errors import RunError
-from seine.frontends.script.script_file import read_script
+from seine.frontends.script.parser import read_script
 from seine.network.network import build_network
 from seine.run_local import run_local
 

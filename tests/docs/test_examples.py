@@ -12,9 +12,8 @@ from seine.algebra.plan_text import print_plan
 from seine.algebra.types import BIGINT, DOUBLE, STRING, Field
 from seine.cli.main import main
 from seine.demo.alerts import DESCRIPTIONS
-from seine.frontends.script.parser import parse_script
+from seine.frontends.script.parser import parse_script, read_script
 from seine.frontends.script.script import Declarations
-from seine.frontends.script.script_file import read_script
 from seine.optimizer.optimise import optimise
 from seine.run_local import run_local
 from seine.safety.verdict import verdict

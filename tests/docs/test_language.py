@@ -15,7 +15,7 @@ from seine.algebra.functions.signatures import SIGNATURES, Signature
 from seine.algebra.memory_limit import SHEDDING_POLICIES
 from seine.cli.main import main
 from seine.errors import SeineError
-from seine.frontends.script.columns import TYPES
+from seine.frontends.script.create_stream import TYPES
 from seine.frontends.script.from_source import BOUNDS, FORMATS, OPTIONS, RELATION_OPTIONS, SPARK_OPTIONS
 from seine.frontends.script.parser import parse_script
 from tests.docs.pages import DOCS, blocks, check_generated, prose, quoted, read, rows

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from seine.demo.nexmark.events import Nexmark, make_nexmark
 from seine.demo.nexmark.nexmark_files import QUERIES, write_nexmark
-from seine.frontends.script.script_file import read_script
+from seine.frontends.script.parser import read_script
 from seine.network.plan.strategy import CONFIGURATIONS
 from seine.rows.clock import Clock
 from seine.run import Options, Run

@@ -14,7 +14,7 @@ import pytest
 
 from seine.demo.nexmark.events import Nexmark
 from seine.demo.nexmark.nexmark_files import QUERIES
-from seine.frontends.script.script_file import read_script
+from seine.frontends.script.parser import read_script
 from seine.run_local import run_local
 from seine.safety.verdict import verdict
 from tests.nexmark.comparable import net

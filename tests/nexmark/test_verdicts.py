@@ -8,7 +8,7 @@ import pytest
 
 from seine.demo.nexmark.nexmark_files import QUERIES, declarations, query_text
 from seine.errors import SeineError
-from seine.frontends.script.script_file import read_script
+from seine.frontends.script.parser import read_script
 from seine.safety.verdict import Verdict, verdict
 
 UNBOUNDED = {

@@ -7,7 +7,7 @@ import random
 from collections import Counter
 from pathlib import Path
 
-from seine.frontends.script.script_file import read_script
+from seine.frontends.script.parser import read_script
 from seine.intake.alignment import Lead
 from seine.run import Options, Run
 from seine.runtime.local_host import LocalHost

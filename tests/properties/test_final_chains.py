@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from seine.errors import SeineError
-from seine.frontends.script.script_file import read_script
+from seine.frontends.script.parser import read_script
 from seine.network.plan.strategy import CONFIGURATIONS
 from seine.run_local import run_local
 from seine.safety.verdict import verdict

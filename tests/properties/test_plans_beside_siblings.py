@@ -21,8 +21,7 @@ from seine.frontends.sql import plan_templates
 from seine.frontends.sql.parse_select import parse_select
 from seine.frontends.sql.plan_templates import PlanTemplates
 from seine.frontends.text.lexer import ScriptText, tokenize
-from seine.frontends.xscl.known_blocks import KnownBlocks
-from seine.frontends.xscl.parse_xscl import parse_xscl
+from seine.frontends.xscl.parse_xscl import KnownBlocks, parse_xscl
 from seine.run_local import run_local
 from seine.safety.verdict import refuse_unsafe
 from tests.cases.case_file import Case

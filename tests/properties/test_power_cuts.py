@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 
 from seine.errors import SeineError
+from seine.frontends.script.parser import read_script
 from seine.frontends.script.script import Script
-from seine.frontends.script.script_file import read_script
 from seine.intake.retention_limit import RetentionLimit
 from seine.run import Options, Run
 from seine.runtime.local_host import LocalHost

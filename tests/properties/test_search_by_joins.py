@@ -11,7 +11,7 @@ from typing import Any
 
 from seine.algebra.search_plan import Search
 from seine.errors import SeineError
-from seine.frontends.script.script_file import read_script
+from seine.frontends.script.parser import read_script
 from seine.network.searches.network_plans import network_plans
 from seine.run_local import run_local
 from tests.generators.searches import search_scenario

@@ -7,7 +7,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from seine.frontends.script.script_file import read_script
+from seine.frontends.script.parser import read_script
 from seine.network.network import NetworkRecord, build_network
 from seine.run_local import run_local
 from seine.runtime.source_samples import source_estimates

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from seine.errors import RunError, SeineError
-from seine.frontends.script.script_file import read_script
+from seine.frontends.script.parser import read_script
 from seine.run import Options, Run
 from seine.run_local import run_local
 from seine.spark.spark_host import run_on_spark

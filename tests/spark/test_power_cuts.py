@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from seine.frontends.script.script_file import read_script
+from seine.frontends.script.parser import read_script
 from seine.run import Options, Run
 from seine.spark.spark_host import run_on_spark
 from tests.support.power_cuts import MODELS, Cut, lay_out, recorded_disk

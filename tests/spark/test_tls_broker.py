@@ -12,7 +12,7 @@ from benchmarks.harness.kafka_broker import free_port
 from pyspark.sql import SparkSession
 
 from seine.errors import SeineError
-from seine.frontends.script.script_file import read_script
+from seine.frontends.script.parser import read_script
 from seine.run import Options, Run
 from seine.spark.spark_host import Restarts, run_on_spark
 from tests.support.certificates import self_made_certificate

@@ -12,7 +12,7 @@ from confluent_kafka.admin import AdminClient, NewPartitions
 from pyspark.sql import SparkSession
 
 from seine.errors import RunError, SeineError
-from seine.frontends.script.script_file import read_script
+from seine.frontends.script.parser import read_script
 from seine.intake.allowed_hosts import ForeignBroker
 from seine.intake.arrived_records import PARTITIONS, PLACE, VALUE
 from seine.runtime.spark_reading import SparkReading

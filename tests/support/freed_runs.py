@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from seine.algebra.plan import Query
-from seine.frontends.script.script_file import read_script
+from seine.frontends.script.parser import read_script
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.operators.state.retractable_rows import RetractableRows
 from seine.operators.state.sorted_run import END, START

@@ -22,7 +22,7 @@ from seine.frontends.script.parser import parse_script
 from seine.frontends.script.script import Declarations
 from seine.frontends.sql.parse_select import parse_select
 from seine.frontends.sql.scope import Table
-from seine.frontends.sql.view import View
+from seine.frontends.sql.syntax_tree import View
 from seine.frontends.text.lexer import ScriptText, Token, TokenKind, tokenize
 from tests.cases.case_file import Case
 from tests.docs.pages import PAGES, blocks

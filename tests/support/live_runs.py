@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from seine.algebra.definitions import StreamDef
 from seine.algebra.plan import Query
+from seine.frontends.script.parser import read_script
 from seine.frontends.script.script import Declarations
-from seine.frontends.script.script_file import read_script
 from seine.intake.intake import Intake
 from seine.intake.journal import Draft, Journal
 from seine.intake.relations import load_relation

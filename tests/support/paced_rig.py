@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from seine.frontends.script.script_file import read_script
+from seine.frontends.script.parser import read_script
 from seine.intake.arrived_records import FILE, PARTITIONS, PLACE, TIME, VALUE, WALL
 from seine.run import Options, Run
 from seine.runtime.flow.read_source import read_source

@@ -12,7 +12,7 @@ import pytest
 
 from seine.cli.main import main
 from seine.errors import SeineError
-from seine.frontends.script.script_file import read_script
+from seine.frontends.script.parser import read_script
 from seine.run import Options, Run
 from seine.run_local import run_local
 from seine.runtime.local_host import LocalHost

@@ -12,7 +12,7 @@ import pytest
 
 from seine import live_queries
 from seine.errors import SeineError
-from seine.frontends.script.script_file import read_script
+from seine.frontends.script.parser import read_script
 from seine.live_queries import QueryChange
 from seine.run import Options, Run
 from seine.runtime.local_host import LocalHost

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from seine import postgres_timeouts
-from seine.catalog.catalog import Catalog
 from seine.errors import SeineError
 from seine.intake.relations import load_relation
 from tests.support.service_rig import STREAM, Rig
@@ -76,11 +75,6 @@ def test_a_relation_on_a_silent_server_is_refused(tmp_path: Path, welcomes: bool
             rig.register(STREAM + RELATION.format(url=url) + QUERY)
     assert ("stopped answering" if welcomes else "timeout") in refused.value.message
     assert refused.value.hint and not rig.service.registrar.view.registered
-
-
-def test_a_catalog_on_a_silent_server_is_refused() -> None:
-    with silent_server(welcomes=False) as url, pytest.raises(SeineError, match=r"the catalog .* refused"):
-        Catalog(url)
 
 
 def test_others_register_while_a_server_is_silent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

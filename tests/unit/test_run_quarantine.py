@@ -11,7 +11,7 @@ import pytest
 
 from seine.cli.main import main
 from seine.cli.progress_line import ProgressLine
-from seine.frontends.script.script_file import read_script
+from seine.frontends.script.parser import read_script
 from seine.operators.state.work_budget import WorkBudget
 from seine.run import Options, Run
 from seine.run_local import run_local

@@ -1,5 +1,6 @@
-"""The metadata catalog: declarations, registered queries and network versions, on SQLite or PostgreSQL.
+"""The metadata catalog: declarations, registered queries and network versions, on SQLite.
 
-`storage/` has the tables and the connections, `index/` the computation index over the conditions of queries;
-`Catalog` opens a database, `CatalogView` reads it and `CatalogChange` writes it, each within one transaction.
+`tables/` has the schema and what rows stand for, `index/` the computation index over the conditions of
+queries. `Catalog` opens a database; `CatalogView` reads it and `CatalogChange` writes it, each within one
+transaction.
 """

@@ -15,12 +15,9 @@ from seine.catalog.catalog_view import CatalogView
 from seine.catalog.index.clauses import Placement
 from seine.catalog.index.enter_index import enter_index
 from seine.catalog.index.leave_index import leave_index
-from seine.catalog.storage import catalog_tables as t
-from seine.catalog.storage.network_rows import StoredNode, save_predicates, save_uses, save_version
-from seine.catalog.storage.source_options import options_text
-from seine.catalog.storage.stored_query import QueryPosition, StoredQuery
-from seine.catalog.storage.stored_sink import StoredSink
-from seine.catalog.storage.table_rows import (
+from seine.catalog.tables import schema as t
+from seine.catalog.tables.node_rows import forget_nodes, write_nodes
+from seine.catalog.tables.rows import (
     ids_by_name,
     insert_row,
     insert_rows,
@@ -29,18 +26,19 @@ from seine.catalog.storage.table_rows import (
     shown,
     storable,
 )
+from seine.catalog.tables.stored import QueryPosition, StoredNode, StoredQuery, StoredSink, options_text
 from seine.errors import SeineError
 from seine.typed_json import write_json
 
+NODES = "nodes"  # the setting that has the version of the network whose nodes the rows of nodes are
 _OTHER_NAME = "choose another name or drop it first"
 
 
 class CatalogChange(CatalogView):
     """A read-write transaction, which also reads what it has written so far.
 
-    Names and network versions are unique by constraint: of two writers that take the same one, the second
-    is refused. Each call runs within a savepoint, so a refused call leaves no trace and the transaction
-    stays usable.
+    Names are unique by constraint: of two writers that take the same one, the second is refused. Each call
+    runs within a savepoint, so a refused call leaves no trace and the transaction stays usable.
     """
 
     def add_stream(self, stream: StreamDef) -> None:
@@ -167,33 +165,32 @@ class CatalogChange(CatalogView):
         if not self._connection.execute(statement).rowcount:
             raise SeineError(f"there is no query named {shown(name)}")
 
-    def save_version(
-        self,
-        version: int,
-        *,
-        added: Iterable[StoredNode] = (),
-        removed: Iterable[int] = (),
-        users: Mapping[int, Iterable[str]] | None = None,
-        note: str = "",
-    ) -> None:
-        """Record a network version as its difference from the version before.
-
-        `added` are nodes, `removed` are node ids; a node that changed is in both. `users`
-        replaces, for the nodes that it names, the queries that use them.
-        """
-        message, hint = f"network version {version} is saved already", "read the catalog again, then retry"
+    def save_version(self, version: int) -> None:
+        """Record that there is a newer network version; its files are there already."""
         if version <= self.version():
-            raise SeineError(message, hint=hint)
-        with refusing(self._connection, message, hint):
-            save_version(self._connection, version, list(added), list(removed), users or {}, note)
+            message = f"network version {version} is saved already"
+            raise SeineError(message, hint="read the catalog again, then retry")
+        insert_row(self._connection, t.network_version, version=version, note="")
 
-    def set_predicates(self, predicates: Mapping[int, Iterable[str]]) -> None:
-        """Record what running nodes ask of the rows of their inputs, in place of what they asked before."""
-        save_predicates(self._connection, predicates)
+    def write_nodes(
+        self,
+        *,
+        gone: Iterable[int] = (),
+        come: Iterable[StoredNode] = (),
+        predicates: Mapping[int, Iterable[str]] | None = None,
+        uses: Mapping[str, Iterable[int]] | None = None,
+        afresh: bool = False,
+    ) -> None:
+        """Bring the rows of nodes to the current version: from those that they show, or, `afresh`, from none.
 
-    def set_uses(self, uses: Mapping[str, Iterable[int]]) -> None:
-        """Record which nodes queries use, in place of what they used before."""
-        save_uses(self._connection, uses)
+        `gone` are ids, `come` new nodes, `predicates` what nodes that stay ask of the rows of their inputs,
+        and `uses` the nodes that queries use; a query that it does not name uses what it used.
+        """
+        version = self.version()
+        if afresh:
+            forget_nodes(self._connection)
+        write_nodes(self._connection, version, gone, come, predicates or {}, uses or {})
+        self.set(NODES, version)
 
     def set(self, name: str, value: Any) -> None:
         """Store a JSON value under a name, replacing the one before."""

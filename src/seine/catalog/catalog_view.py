@@ -12,11 +12,9 @@ from seine.algebra.definitions import JoinEdge, RelationDef, Scheme, Source, Str
 from seine.algebra.sink_definition import SinkDef
 from seine.algebra.types import Field, Type
 from seine.catalog.index.search_index import IndexSearch
-from seine.catalog.storage import catalog_tables as t
-from seine.catalog.storage.source_options import with_options
-from seine.catalog.storage.stored_query import QueryPosition, StoredQuery
-from seine.catalog.storage.stored_sink import StoredSink
-from seine.catalog.storage.table_rows import name_key
+from seine.catalog.tables import schema as t
+from seine.catalog.tables.rows import name_key
+from seine.catalog.tables.stored import QueryPosition, StoredQuery, StoredSink, with_options
 from seine.typed_json import read_json
 
 
@@ -85,39 +83,6 @@ class CatalogView:
         """The current network version; 0 before the first."""
         return self._connection.execute(select(func.max(t.network_version.c.version))).scalar() or 0
 
-    def nodes(self) -> list[dict[str, Any]]:
-        """The nodes of the current network version in their JSON form, ordered by id."""
-        node = t.node.c
-        return self._forms(select(node.form).order_by(node.id))
-
-    def nodes_like(self, signature: str) -> list[dict[str, Any]]:
-        """The current nodes that have a signature, and so compute the same thing."""
-        node = t.node.c
-        return self._forms(select(node.form).where(node.signature == signature).order_by(node.id))
-
-    def readers(self, node_id: int) -> list[int]:
-        """The ids of the current nodes that consume the output of a node."""
-        statement = (
-            select(t.node.c.id)
-            .join(t.node_input, t.node_input.c.node_row == t.node.c.row)
-            .where(t.node_input.c.input_id == node_id)
-            .distinct()
-            .order_by(t.node.c.id)
-        )
-        return [row.id for row in self._rows(statement)]
-
-    def users(self) -> dict[int, tuple[str, ...]]:
-        """For each node, the names of the queries that use it, in the order of their registration."""
-        statement = (
-            select(t.node_user.c.node_id, t.query.c.name)
-            .join(t.query, t.query.c.id == t.node_user.c.query_id)
-            .order_by(t.node_user.c.node_id, t.query.c.id)
-        )
-        users: dict[int, list[str]] = defaultdict(list)
-        for node_id, name in self._rows(statement):
-            users[node_id].append(name)
-        return {node_id: tuple(names) for node_id, names in users.items()}
-
     @property
     def index(self) -> IndexSearch:
         """The computation index: searches for predicate sets that equal, imply or follow from a given one."""
@@ -135,9 +100,6 @@ class CatalogView:
 
     def _rows(self, statement: Select[Any]) -> list[Any]:
         return list(self._connection.execute(statement).all())
-
-    def _forms(self, statement: Select[Any]) -> list[dict[str, Any]]:
-        return [json.loads(row.form) for row in self._rows(statement)]
 
     def _streams(self, name: str | None) -> dict[str, StreamDef]:
         statement = _named(select(t.input_, t.stream).join(t.stream), name)

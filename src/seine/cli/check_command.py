@@ -14,8 +14,8 @@ from seine.algebra.search_plan import Search
 from seine.cli.hosting import add_sample
 from seine.cli.udf_option import add_udf
 from seine.errors import Position, ScriptError, SeineError, printable
+from seine.frontends.script.parser import read_script
 from seine.frontends.script.script import Declarations
-from seine.frontends.script.script_file import read_script
 from seine.network.network import Network, build_network
 from seine.network.plan.running_plan import too_large
 from seine.network.plan.strategy import TWO_BY_TWO, Strategy

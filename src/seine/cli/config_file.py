@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from seine.errors import Position, SeineError, printable
-from seine.frontends.text.names import suggest
+from seine.frontends.text.lexer import suggest
 
 COMMANDS = ("serve", "run", "try")  # those that have a table
 FILE_NAME = "seine.toml"

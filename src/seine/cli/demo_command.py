@@ -28,8 +28,8 @@ from seine.demo.nexmark.nexmark_files import QUERIES, write_nexmark
 from seine.demo.nexmark.nexmark_files import meaning as meaning_of
 from seine.demo.tree_page import SearchResults, tree_page
 from seine.document_templates.templates_of_plans import queries_by_template
+from seine.frontends.script.parser import read_script
 from seine.frontends.script.script import Script
-from seine.frontends.script.script_file import read_script
 from seine.network.show.explain import explain_html, template_users
 from seine.run import Options, Run
 from seine.runtime.output.query_figures import RunStatistics

@@ -25,10 +25,10 @@ from seine.cli.udf_option import add_udf
 from seine.documents.document import Document
 from seine.documents.match_pattern import TooManyBindings
 from seine.documents.parse_document import DocumentFault, decode_document
-from seine.documents.witness_tables import MOST_SHOWN, print_tables, witness_tables
+from seine.documents.path_witnesses import MOST_SHOWN, print_tables, witness_tables
 from seine.errors import SeineError
+from seine.frontends.script.parser import read_script
 from seine.frontends.script.script import Declarations
-from seine.frontends.script.script_file import read_script
 from seine.intake.files import Files
 from seine.intake.record_layout import RecordLayout
 from seine.intake.xml_records import DocumentColumns

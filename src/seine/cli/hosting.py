@@ -19,7 +19,7 @@ from seine.cli.logging_setup import add_logging
 from seine.cli.stop_signals import StopSignals
 from seine.errors import RunError, SeineError
 from seine.frontends.script.script import Script
-from seine.frontends.text.durations import MICROSECONDS
+from seine.frontends.text.cursor import MICROSECONDS
 from seine.intake.alignment import Lead
 from seine.intake.retention_limit import RetentionLimit
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy, with_purging

@@ -13,7 +13,7 @@ from seine.algebra.arrays import AnyArray
 from seine.archive.offline_optimum import ArchiveOptimum, BestWindow, optimum_of
 from seine.cli.explain_command import known_query
 from seine.errors import printable
-from seine.frontends.script.script_file import read_script
+from seine.frontends.script.parser import read_script
 from seine.runtime.output.json_records import json_instants
 
 _ABOUT = """\

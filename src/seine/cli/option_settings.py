@@ -16,7 +16,7 @@ from typing import Any
 
 from seine.cli.config_file import COMMANDS, ConfigFile, find_config
 from seine.errors import SeineError
-from seine.frontends.text.names import suggest
+from seine.frontends.text.lexer import suggest
 
 _PATHS = ("FILE", "DIR", "FOLDER")  # a relative one in a file is meant from where that file is
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")

@@ -6,7 +6,7 @@ import argparse
 import os
 
 from seine.cli.service_client import add_asking, client_of, count, related_lines, say_outcome
-from seine.frontends.script.script_file import read_text
+from seine.frontends.script.parser import read_text
 
 _ABOUT = "Carry out a script in a running service: all of it, or nothing if anything in it is refused."
 

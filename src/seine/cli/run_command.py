@@ -30,7 +30,7 @@ from seine.cli.memory_option import add_worker_memory, worker_memory
 from seine.cli.progress_line import ProgressLine
 from seine.cli.udf_option import add_udf
 from seine.errors import RunError
-from seine.frontends.script.script_file import read_script
+from seine.frontends.script.parser import read_script
 from seine.run import Options
 from seine.runtime.output.overwriting import refuse_overwriting
 

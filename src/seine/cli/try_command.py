@@ -23,7 +23,7 @@ from seine.cli.hosting import (
 from seine.cli.logging_setup import add_logging
 from seine.cli.udf_option import add_udf
 from seine.errors import RunError, SeineError
-from seine.frontends.script.script_file import read_script
+from seine.frontends.script.parser import read_script
 from seine.network.plan.strategy import CONFIGURATIONS
 from seine.operators.state.work_budget import WorkBudget
 from seine.run import Options

@@ -17,8 +17,8 @@ from functools import lru_cache
 from lxml import etree
 
 from seine.algebra.functions.xpath_syntax import LONGEST_XPATH
+from seine.documents.document import PARSED
 from seine.documents.parse_document import DocumentFault
-from seine.documents.parsed_documents import PARSED
 
 _STRING_VALUE = etree.XPath("string($value)")
 _NUMBER_TEXT = re.compile(r"[ \t\r\n]*(-?(?:\d+(?:\.\d*)?|\.\d+))[ \t\r\n]*", re.ASCII)

@@ -39,7 +39,7 @@ from seine.algebra.arrays import IntArray
 from seine.algebra.search_plan import Alternative
 from seine.algebra.types import STRING, Type
 from seine.algebra.word_tokens import cut_words
-from seine.rows.text_buffers import text_bytes, text_offsets
+from seine.rows.column_arrays import text_bytes, text_offsets
 
 Pairs = tuple[IntArray, IntArray]  # texts or rows, and a term of each
 

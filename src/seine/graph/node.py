@@ -13,20 +13,27 @@ nothing for the others (ARGUS calls it projection enrichment).
 A kind of node is one subclass of `Node`, beside the operator or step that does its work: its fields, its
 signature, its words, its place in the picture and how to make what runs it. `operators/kinds.py` lists them.
 
+A node computes its signature from the view of the network (`NodesView`): hash-consing.
+
+Two nodes that do the same to the same inputs are one node. A prefilter belongs to its join, a
+fan to its pipeline breaker, so they have no signature of their own.
+
 Cites: ARGUS 4 (minimum projection, projection enrichment), 6 (JoinLevel order)
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 from seine.algebra.expressions import Expression, columns_of
 from seine.algebra.types import Type
 from seine.graph.node_words import BoxContent, ColumnWords, NodeWords, QueryWords, RowPart
-from seine.graph.standing_nodes import Family, NodesView, Signature
+from seine.graph.parameter_table import ParameterTable
+
+Signature = tuple[Hashable, ...]
 
 
 @dataclass(frozen=True)
@@ -293,3 +300,40 @@ class SelectingNode(Node):
 
     def details(self, words: NodeWords) -> list[str]:
         return words.selection_lines(self)
+
+
+class Family(NamedTuple):
+    """Nodes that builders compare with one another, found by `key`; `compared` distinguishes them."""
+
+    key: Hashable
+    compared: Any = None
+
+
+class NodesView(Protocol):
+    """The nodes that are in a network now, and their tables; the site implements it."""
+
+    @property
+    def nodes(self) -> Mapping[int, Node]: ...
+
+    @property
+    def tables(self) -> Mapping[int, ParameterTable]: ...
+
+    def beneath_prefilter(self, node: Node, port: int) -> int:
+        """The node whose rows arrive at a port, prefilters apart."""
+        ...
+
+
+class StatePlace(NamedTuple):
+    """A node that keeps state, and of its ports the one that is meant; None for the node as a whole.
+
+    With `punctuations` only the punctuations are meant that the node holds, of all of its ports; with
+    `groups` its groups.
+    """
+
+    node: int
+    port: int | None = None
+    punctuations: bool = False
+    groups: bool = False
+
+
+Holding = tuple[StatePlace, ...]  # where a query, or a stream of it, has rows

@@ -66,3 +66,17 @@ class Snapshot:
                 nodes[i] = kinds.read(node)
         owners = {i for i, node in nodes.items() if touched.intersection(node.tables)}
         return Snapshot(nodes, tables), owners | change.nodes.keys()
+
+
+def topological(nodes: dict[int, Node]) -> list[int]:
+    """The ids of nodes, inputs before what reads them and else ascending."""
+    order: dict[int, None] = {}
+    for start in sorted(nodes):
+        waiting = [start]
+        while waiting:
+            missing = [i for i in nodes[waiting[-1]].inputs if i not in order]
+            if missing:
+                waiting += reversed(missing)
+            else:
+                order[waiting.pop()] = None
+    return list(order)

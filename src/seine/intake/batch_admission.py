@@ -26,7 +26,7 @@ from seine.intake.admission import Admission, Admitted, LineVerdict
 from seine.intake.intake_state import AdmissionState
 from seine.intake.parsed import Parsed, ParsedLines
 from seine.intake.punctuations import FreshPunctuations, PunctuationProbe, PunctuationStore, limits_of
-from seine.rows.clock_parts import watermark_of
+from seine.rows.clock import watermark_of
 from seine.rows.delta import FOREVER
 
 TASK_NUMBERS = 1 << 28  # arrival numbers that a task of a micro-batch has to itself

@@ -41,7 +41,7 @@ from seine.intake.intake_state import (
 from seine.intake.parsed import Parsed
 from seine.intake.stream_status import SourceCondition, StreamStatus
 from seine.rows.arrow_ipc import read_ipc
-from seine.rows.clock_parts import largest
+from seine.rows.clock import largest
 from seine.rows.delta import NEVER
 
 _MOST_CLOCK_VALUES = 100_000  # of a stream: they are in every entry

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from seine.algebra.arrays import BoolArray
 from seine.algebra.types import TIMESTAMP, Kind, Type
-from seine.rows.text_buffers import same_width
+from seine.rows.column_arrays import same_width
 
 _NUMBER = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,9})?"
 _DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"

@@ -22,7 +22,7 @@ import numpy as np
 from seine.algebra.arrays import BoolArray, IntArray
 from seine.keyword_networks.expanded_schema import ExpandedSchema
 from seine.keyword_networks.network_trees import NetworkTrees
-from seine.rows.pairs import ranges
+from seine.rows.grouping import ranges
 
 _MOST_CANDIDATES_AT_ONCE = 1_000_000  # bounds the memory of a round
 

@@ -10,7 +10,6 @@ from seine.algebra.definitions import StreamDef
 from seine.algebra.plan import Query
 from seine.algebra.sink_definition import SinkDef
 from seine.frontends.script.script import Declarations, Script
-from seine.graph.snapshot import NetworkChange
 from seine.lifecycle.edit import Asker, Edit, Outcome, RegisteredScript
 from seine.lifecycle.edited_network import RelationsInUse
 from seine.lifecycle.view import View
@@ -30,16 +29,12 @@ class Standing(NamedTuple):
 
 @dataclass(frozen=True)
 class RecordedChange:
-    """A change that is about to be true: what asks for it, what was before and will be, what it does.
-
-    `network` is None if that is the same.
-    """
+    """A change that is about to be true: what asks for it, what was before and will be, what it does."""
 
     edit: Edit
     before: View
     after: View
     outcome: Outcome
-    network: NetworkChange | None
 
 
 class Record(Protocol):
@@ -53,7 +48,7 @@ class Record(Protocol):
 
     def enter(self, change: RecordedChange) -> None: ...
 
-    def enter_moves(self, before: View, after: View, moved: Iterable[str], network: NetworkChange) -> None:
+    def enter_moves(self, after: View, moved: Iterable[str]) -> None:
         """Queries, by key, go on with the groups of other births."""
 
     def save_version(self, version: int) -> None:

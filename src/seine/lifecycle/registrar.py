@@ -163,7 +163,7 @@ class Registrar:
                 self._deployment.versions.extend(self.network, change, streams, self.relations.tuples, [])
                 with self._pipeline.turn:
                     after = self.view.moved(moved, self.network)
-                    self._record.enter_moves(self.view, after, moved, change)
+                    self._record.enter_moves(after, moved)
                     self.view = after
                     self._pipeline.publish(after)
                 extra = {"version": after.version, "queries": _shown([*moved])}
@@ -422,7 +422,7 @@ class Registrar:
         dropped = tuple(view.registered[key].query.name for key in sorted(edit.go))
         declared, names = tuple(edit.changed_declarations(view)), tuple(one.name for one in begin.values())
         outcome = Outcome(after.version, positions.entry, names, dropped, computes, declared)
-        self._record.enter(RecordedChange(edit, view, after, outcome, planned.change))
+        self._record.enter(RecordedChange(edit, view, after, outcome))
         self.view, self.relations = after, planned.relations
         if self.network.live:
             self._settled.begin(begun.values(), after.nodes)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from types import MappingProxyType
 
 from seine.algebra.sink_definition import SinkDef
-from seine.catalog.storage.stored_sink import StoredSink
+from seine.catalog.tables.stored import StoredSink
 from seine.frontends.script.script import Declarations
 from seine.lifecycle.view import View, frozen
 

@@ -20,12 +20,10 @@ from typing import Literal, TypeVar
 from msgspec import structs
 
 from seine.algebra.plan import Query
-from seine.catalog.storage.stored_query import QueryPosition
-from seine.catalog.storage.stored_sink import StoredSink
+from seine.catalog.tables.stored import QueryPosition, StoredSink
 from seine.errors import SeineError
 from seine.frontends.script.script import Declarations
-from seine.graph.node import Node
-from seine.graph.state_place import Holding
+from seine.graph.node import Holding, Node
 from seine.network.network import Network
 from seine.network.state_places import state_places
 from seine.network.stream_components import stream_components

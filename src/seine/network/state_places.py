@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from seine.graph.node import Node
-from seine.graph.state_place import Holding, StatePlace
+from seine.graph.node import Holding, Node, StatePlace
 
 
 def state_places(used: Iterable[int], nodes: Mapping[int, Node]) -> dict[tuple[str, ...], Holding]:

@@ -18,7 +18,7 @@ operator can route and probe with it. Within a batch the order of rows means not
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -28,6 +28,9 @@ from seine.algebra.arrays import AnyArray
 ARRIVAL_NUMBER = "_q"  # the column of arrival numbers
 FOREVER = 2**63 - 1  # an open end; also the watermark of a stream that has ended
 NEVER = -(2**63)  # before all time; the watermark of a stream without a tuple yet
+
+
+MIN_ROWS_OF_PIECE = 65_536  # a batch of as many rows is passed on as it is
 
 
 class Delta(NamedTuple):
@@ -100,3 +103,28 @@ def concat_batches(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     tables = [pa.Table.from_batches([batch]) for batch in batches]
     whole = pa.concat_tables(tables, promote_options="default").combine_chunks()
     return whole.to_batches()[0] if whole.num_rows else batches[0]
+
+
+def coalesce(deltas: Iterable[Delta], min_rows: int = MIN_ROWS_OF_PIECE) -> Iterator[Delta]:
+    """Merge batches into ones of at least `min_rows` rows, but for the last; empty ones are left out.
+
+    >>> one = Delta(pa.record_batch({"c0": [1]}))
+    >>> [delta.num_rows for delta in coalesce([one] * 5, min_rows=2)]
+    [2, 2, 1]
+    """
+    waiting: list[Delta] = []
+    for delta in deltas:
+        if delta.num_rows >= min_rows:
+            yield delta
+        elif delta.num_rows:
+            waiting.append(delta)
+            if sum(d.num_rows for d in waiting) >= min_rows:
+                yield _concat_deltas(waiting)
+                waiting = []
+    if waiting:
+        yield _concat_deltas(waiting)
+
+
+def _concat_deltas(deltas: list[Delta]) -> Delta:
+    minus = [d.minus for d in deltas if d.minus is not None]
+    return Delta(pa.concat_batches([d.plus for d in deltas]), pa.concat_batches(minus) if minus else None)

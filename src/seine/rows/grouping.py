@@ -5,7 +5,7 @@ Values are equal as in SQL's GROUP BY: NULL equals NULL, NaN equals NaN.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +17,9 @@ from seine.rows.column_arrays import ColumnArray, as_arrow, as_column, take_valu
 
 _MIN_ROWS_FOR_COUNTING_SORT = 1 << 14  # from so many on, a sort of 16-bit digits (by counting) is faster
 _ROWS_PER_MISPLACED_ROW = 64  # if more than one row in so many is out of order afterwards, it is sorted anew
+
+
+MAX_PAIRS_AT_ONCE = 1_000_000  # bounds the memory that a probe with very many matches takes
 
 
 class Groups(NamedTuple):
@@ -236,3 +239,58 @@ def _starts(same_as_before: BoolArray, size: int) -> IntArray:
     starts = np.ones(size, bool)
     np.logical_not(same_as_before, out=starts[1:])
     return starts.nonzero()[0]
+
+
+class Pairs(NamedTuple):
+    """Pairs of a probing row and a row of a stored run, by index, and the lifetime that they share."""
+
+    probe: IntArray
+    run: IntArray
+    start: IntArray
+    end: IntArray
+
+    def where(self, mask: BoolArray) -> Pairs:
+        """The pairs at which the mask is true."""
+        kept = np.flatnonzero(mask)
+        return Pairs(*(column[kept] for column in self))
+
+    @property
+    def size(self) -> int:
+        """The number of pairs."""
+        return len(self.probe)
+
+
+def ranges(
+    low: AnyArray, high: AnyArray, chunk: int = MAX_PAIRS_AT_ONCE
+) -> Iterator[tuple[IntArray, IntArray]]:
+    """Expand ranges [low, high) to pairs (number of the range, index in it), at most `chunk` at once.
+
+    >>> [[a.tolist() for a in piece] for piece in ranges(np.array([5, 0, 7]), np.array([8, 0, 8]), chunk=3)]
+    [[[0, 0, 0], [5, 6, 7]], [[2], [7]]]
+    """
+    owners = np.flatnonzero(low < high)
+    low, sizes = low[owners].astype(np.int64), (high - low)[owners]
+    stops = np.cumsum(sizes, dtype=np.int64)
+    total = int(stops[-1]) if len(stops) else 0
+    for begin in range(0, total, chunk):
+        end = min(begin + chunk, total)
+        first, last = np.searchsorted(stops, begin, "right"), np.searchsorted(stops, end) + 1
+        bounds = np.clip(stops[first:last], begin, end)
+        shares = np.diff(bounds, prepend=begin)
+        shift = low[first:last] - (stops - sizes)[first:last]
+        yield np.repeat(owners[first:last], shares), np.arange(begin, end) + np.repeat(shift, shares)
+
+
+def bounded_slices(sizes: IntArray, most: int) -> list[slice]:
+    """Cut rows of known sizes into pieces of at most `most` in sum; a larger row is a piece alone.
+
+    >>> bounded_slices(np.array([3, 3, 9, 1, 1]), 7)
+    [slice(0, 2, None), slice(2, 3, None), slice(3, 5, None)]
+    """
+    sums = np.cumsum(sizes, dtype=np.int64)
+    slices, begin, spent = [], 0, 0
+    while begin < len(sums):
+        end = max(begin + 1, int(np.searchsorted(sums, spent + most, "right")))
+        slices.append(slice(begin, end))
+        begin, spent = end, int(sums[end - 1])
+    return slices

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from seine.errors import RunError
-from seine.graph.state_place import Holding
+from seine.graph.node import Holding
 from seine.intake.intake import Intake
 from seine.intake.journal import Entry
 from seine.intake.paced_intake import PacedIntake

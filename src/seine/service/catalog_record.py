@@ -1,15 +1,4 @@
-"""What a service has registered, in its catalog: a change is one transaction, at which it is true.
-
-The nodes that run, as rows of the catalog: what computes what from what, and for whom.
-
-    SELECT n.id, n.kind, COUNT(*) AS queries FROM seine_node n JOIN seine_node_user u ON u.node_id = n.id
-    GROUP BY n.id, n.kind ORDER BY queries DESC
-
-Kind, inputs and keys of a node never change, so a row is written when a node comes and deleted when it goes;
-what it asks of its inputs grows and shrinks with its queries.
-
-Cites: ARGUS 5.1.4 (DPredSet, SVOA, JVOA), 5.1.5 (relational model)
-"""
+"""What a service has registered, in its catalog: a change is one transaction, at which it is true."""
 
 from __future__ import annotations
 
@@ -26,13 +15,9 @@ from seine.catalog.catalog import Catalog
 from seine.catalog.catalog_change import CatalogChange
 from seine.catalog.catalog_view import CatalogView
 from seine.catalog.index import Placement
-from seine.catalog.storage.network_rows import StoredNode
-from seine.catalog.storage.stored_query import QueryPosition, StoredQuery
+from seine.catalog.tables.stored import QueryPosition, StoredQuery
 from seine.errors import RunError
 from seine.frontends.script.script import Declarations
-from seine.graph.claims import claimed_nodes
-from seine.graph.node import Node
-from seine.graph.snapshot import NetworkChange
 from seine.lifecycle.edit import Edit
 from seine.lifecycle.edited_network import RelationsInUse, relations_of
 from seine.lifecycle.record import RecordedChange, Standing
@@ -60,7 +45,7 @@ class CatalogRecord:
         return placements(query.name, added.plan, added.blocks)
 
     def enter(self, change: RecordedChange) -> None:
-        """Record all of a change, what it made of the network, from when on, and what the audit log will have
+        """Record all of a change, its network version, from when on, and what the audit log will have
         of it; then append that to the log.
         """
         notes, facts = change.edit.notes, change.outcome.facts
@@ -70,12 +55,12 @@ class CatalogRecord:
         for note, line in zip(notes, lines, strict=True):
             note.append(line)
 
-    def enter_moves(self, before: View, after: View, moved: Iterable[str], network: NetworkChange) -> None:
-        """Record the births with which queries go on, by key, and what that made of the network."""
+    def enter_moves(self, after: View, moved: Iterable[str]) -> None:
+        """Record the births with which queries go on, by key, and the network version that this made."""
         with self._catalog.change() as change:
             for now in map(after.registered.__getitem__, moved):
                 change.move_query(now.query.name, now.birth_epoch, now.position)
-            enter_nodes(change, after.version, network, before.nodes, after.nodes)
+            change.save_version(after.version)
 
     def save_version(self, version: int) -> None:
         """Name another version of the network, in which nothing but relations has changed."""
@@ -86,7 +71,7 @@ class CatalogRecord:
 def enter(catalog: Catalog, recorded: RecordedChange, lines: Sequence[str] = ()) -> None:
     """Record all of a change or nothing; `lines` are what the audit log will have of it, if anything.
 
-    The computation index has what runs: those that cease leave it, those that begin enter it; nodes likewise.
+    The computation index has what runs: those that cease leave it, those that begin enter it.
     """
     edit, before, after = recorded.edit, recorded.before, recorded.after
     begun = [one for placed in recorded.outcome.computes.values() for one in placed]
@@ -113,7 +98,7 @@ def enter(catalog: Catalog, recorded: RecordedChange, lines: Sequence[str] = ())
         if after.since != before.since:
             change.set("since", dict(after.since))
         if after.version != before.version:
-            enter_nodes(change, after.version, recorded.network or NetworkChange(), before.nodes, after.nodes)
+            change.save_version(after.version)
 
 
 def _drop(change: CatalogChange, edit: Edit, before: View, after: View) -> None:
@@ -149,55 +134,6 @@ def _add(change: CatalogChange, edit: Edit, before: View, after: View) -> None:
 def _new(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterable[str]:
     """The names whose declarations are in `after` and not in `before`."""
     return [name for name, one in after.items() if before.get(name) is not one]
-
-
-Nodes = Mapping[int, Node]
-
-
-def enter_nodes(
-    catalog: CatalogChange, version: int, change: NetworkChange, before: Nodes, after: Nodes
-) -> None:
-    """Record a network version: nodes that came and went, what those that stay ask now, and who uses them."""
-    new = [after[i] for i in change.nodes if i in after and i not in before]
-    gone = [i for i in change.nodes if i in before and i not in after]
-    stored = [_stored(node, after) for node in new]
-    catalog.save_version(version, added=stored, removed=gone)
-    stay = [after[i] for i in change.nodes if i in after and i in before]
-    catalog.set_predicates({node.id: _predicates(node) for node in stay})
-    catalog.set_uses({name: claimed_nodes(claims or ()) for name, claims in change.queries.items()})
-
-
-def _stored(node: Node, nodes: Nodes) -> StoredNode:
-    ancestor = selection_ancestor(node, nodes)
-    return StoredNode(
-        node.id,
-        node.kind,
-        node.stage,
-        node.inputs,
-        {
-            "kind": node.kind,
-            "streams": node.streams,
-            "inputs": node.inputs,
-            "keys": [[str(key) for key in port.key] for port in node.ports],
-            "stateful": node.stateful,
-            "join": node.is_join,
-        },
-        _predicates(node),
-        ancestor.id,
-        tuple(selection_ancestor(nodes[i], nodes).id for i in ancestor.inputs),
-    )
-
-
-def selection_ancestor(node: Node, nodes: Nodes) -> Node:
-    """The SVOA: the closest ancestor that is no selection, the node itself if it is none."""
-    while not (node.is_leaf or node.is_join or node.stateful) and len(node.inputs) == 1:
-        node = nodes[node.inputs[0]]
-    return node
-
-
-def _predicates(node: Node) -> tuple[str, ...]:
-    """The DPredSet: the shapes of its conditions over the rows of its inputs."""
-    return tuple("TRUE" if part.shape is None else str(part.shape) for part in node.conditions)
 
 
 def restore(

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from seine.graph.state_place import StatePlace
+from seine.graph.node import StatePlace
 from seine.operators.limited.memory_account import MemoryAccount
 from seine.runtime.output.sink import Sink
 from seine.runtime.output.totals import Totals, rows_at

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from threading import RLock
 
-from seine.catalog.storage.stored_query import QueryPosition
+from seine.catalog.tables.stored import QueryPosition
 from seine.lifecycle.view import MOST_USERS, RegisteredQuery, View
 from seine.runtime.folder.failures import Failure
 from seine.runtime.output.totals import exact_share

@@ -64,6 +64,7 @@ from seine.service.costs import CostMeter, CostPart, NodeCost, costs_answer, kin
 from seine.service.dead_letters import latest_dead_letters, read_dead_letters
 from seine.service.figures import FigureTaker
 from seine.service.folder import ServiceFolder
+from seine.service.node_rows import NodeRows
 from seine.service.published_state import PublishedState, Publisher
 from seine.service.push_door import PushDoor
 from seine.service.recent_batches import RecentBatches
@@ -121,7 +122,7 @@ class Service:
         self._lock = folder.lock()
         with ExitStack() as undo:
             undo.callback(self._lock.release)
-            self._catalog = Catalog(f"sqlite:///{folder.catalog}")
+            self._catalog = Catalog(folder.catalog)
             undo.callback(self._catalog.close)
             self._open(folder, options)
             undo.pop_all()
@@ -188,6 +189,8 @@ class Service:
             self.publisher.listen(self._follow_sinks)
         self.registrar.withhold_failed()  # the last process may have ended before it did
         self.registrar.withhold_gone(self.sink.totals.entry)
+        self._node_rows = NodeRows(self._catalog, self.published.view)
+        self.publisher.listen(lambda: self._node_rows.show(self.published.view))
         _logger.info(
             "service opened",
             extra={
@@ -311,6 +314,7 @@ class Service:
             self._sinks.close()
         self.sink.close()
         self.registrar.close()
+        self._node_rows.close()
         self._sample_files.save(self.samples, everything=True)
         self._catalog.close()
         self.deployment.remove_cache()

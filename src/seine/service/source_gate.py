@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from seine.algebra.definitions import RelationDef, SparkReader, StreamDef
 from seine.algebra.sink_definition import SinkDef
 from seine.errors import SeineError
-from seine.frontends.text.names import suggest
+from seine.frontends.text.lexer import suggest
 from seine.lifecycle.edit import Edit
 from seine.lifecycle.view import View
 from seine.runtime.option_secrets import OptionSecrets

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 
 from seine.algebra.plan import Query
 from seine.algebra.sink_definition import SinkDef
-from seine.catalog.storage.stored_sink import StoredSink
+from seine.catalog.tables.stored import StoredSink
 from seine.disk_sync import write_whole
 from seine.errors import RunError
 from seine.intake.retention_limit import RetentionLimit

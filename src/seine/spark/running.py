@@ -23,7 +23,7 @@ from seine.algebra.plan_text import column_name
 from seine.algebra.search_plan import Search
 from seine.algebra.types import Field
 from seine.errors import RunError, SeineError
-from seine.frontends.text.names import suggest
+from seine.frontends.text.lexer import suggest
 from seine.live_queries import QueryChange
 from seine.network.plan.output_form import form_of
 from seine.run import Run

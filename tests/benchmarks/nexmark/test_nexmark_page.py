@@ -13,7 +13,7 @@ from benchmarks.nexmark.on_seine_queries import Job
 
 from benchmarks.nexmark import measured_sides, nexmark_page
 from seine.errors import RunError, SeineError
-from seine.frontends.script.script_file import read_script
+from seine.frontends.script.parser import read_script
 
 SIZES = {
     **{"events": 500, "sellers": 500, "files": 2, "batch_rows": 250, "warm": 1, "rate": 100, "variants": 2},

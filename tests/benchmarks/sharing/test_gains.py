@@ -14,7 +14,7 @@ from benchmarks.workloads.gain_queries import gain_queries
 
 from benchmarks.sharing import gains
 from seine.errors import RunError
-from seine.frontends.script.script_file import read_script
+from seine.frontends.script.parser import read_script
 from seine.network.network import build_network
 from seine.network.plan.strategy import CONFIGURATIONS
 from tests.support.measured_figures import MEASURED

@@ -12,7 +12,7 @@ import pytest
 
 from seine.archive.offline_optimum import optimum_of
 from seine.cli.main import main
-from seine.frontends.script.script_file import read_script
+from seine.frontends.script.parser import read_script
 from seine.run_local import run_local
 from tests.support.paths import ROOT
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from seine.demo.film_searches import write_search_demo
 from seine.demo.found_tree import found_tree
-from seine.frontends.script.script_file import read_script
+from seine.frontends.script.parser import read_script
 from seine.run_local import run_local
 
 

@@ -16,7 +16,7 @@ from seine.demo.news_feeds import AUTHORS, CATEGORIES, CHANNELS, START, NewsItem
 from seine.demo.news_sentence import sentence
 from seine.demo.news_subscriptions import FOLLOWED, write_news
 from seine.document_templates.templates_of_plans import queries_by_template
-from seine.frontends.script.script_file import read_script
+from seine.frontends.script.parser import read_script
 from seine.run_local import run_local
 
 ITEMS, SUBSCRIPTIONS = 2_500, 40

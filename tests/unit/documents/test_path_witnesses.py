@@ -10,9 +10,14 @@ import pytest
 from lxml import etree
 
 from seine.algebra.tree_pattern import PatternNode
-from seine.documents import path_automaton
-from seine.documents.path_automaton import PathAutomaton, PathPattern, path_pattern
-from seine.documents.path_witnesses import LONGEST_HASHED, WitnessFinder
+from seine.documents import path_witnesses
+from seine.documents.path_witnesses import (
+    LONGEST_HASHED,
+    PathAutomaton,
+    PathPattern,
+    WitnessFinder,
+    path_pattern,
+)
 from seine.rows.hashing import hash_columns
 from tests.support.random_documents import URI, random_document, random_pattern, xpath_step
 from tests.support.seeds import seed_range
@@ -86,7 +91,7 @@ def test_where_nothing_can_match_nothing_is_looked_at():
 
 
 def test_invented_names_are_forgotten(monkeypatch):
-    monkeypatch.setattr(path_automaton, "MOST_LABEL_PATHS", 50)
+    monkeypatch.setattr(path_witnesses, "MOST_LABEL_PATHS", 50)
     finder = WitnessFinder({1: (("//", "a", False), ("//", "b", False))})
     document = finder._automaton.document
     for number in range(200):
@@ -96,7 +101,7 @@ def test_invented_names_are_forgotten(monkeypatch):
 
 
 def test_invented_attributes_are_forgotten(monkeypatch):
-    monkeypatch.setattr(path_automaton, "MOST_LABEL_PATHS", 50)
+    monkeypatch.setattr(path_witnesses, "MOST_LABEL_PATHS", 50)
     finder = WitnessFinder({1: (("//", "k", True),)})
     for number in range(200):
         text = f'<a><b i{number}="1" k="v"/><c j{number}="1"/></a>'

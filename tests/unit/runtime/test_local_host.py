@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from seine.errors import SeineError
-from seine.frontends.script.script_file import read_script
+from seine.frontends.script.parser import read_script
 from seine.run import Options, Run
 from seine.run_local import LocalResult, run_local
 from seine.runtime.local_host import LocalHost

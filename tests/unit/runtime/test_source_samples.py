@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from seine.cli.main import main
-from seine.frontends.script.script_file import read_script
+from seine.frontends.script.parser import read_script
 from seine.network.network import Network
 from seine.operators.join.join_node import JoinNode
 from seine.operators.match.prefilter_node import PrefilterNode

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from seine.algebra.definitions import StreamDef
-from seine.frontends.script.script_file import read_script
+from seine.frontends.script.parser import read_script
 from seine.topics.client_settings import OFFSETS_AT_ONCE, streamed_topics
 from seine.topics.topic_client import EARLIEST, LATEST
 from seine.topics.topic_records import RecordColumns, TopicReading

@@ -6,11 +6,10 @@ Cites: ARGUS 5.1.5 (relational model for indexing)
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, Insert, Table
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import Connection, Table
+from sqlalchemy.dialects.sqlite import insert
 
 from seine.catalog.index import index_tables as t
 from seine.catalog.index.clauses import (
@@ -28,9 +27,8 @@ from seine.catalog.index.clauses import (
     topology_texts,
 )
 from seine.catalog.index.ordered_keys import constant_text, point, term_text
-from seine.catalog.index.writer_lock import lock_writers
-from seine.catalog.storage import catalog_tables as catalog
-from seine.catalog.storage.table_rows import ids_by_name, insert_plain_rows
+from seine.catalog.tables import schema as catalog
+from seine.catalog.tables.rows import ids_by_name, insert_plain_rows
 from seine.optimizer.canonical.atoms import Atom, Clause
 
 _MOST_PLACEMENTS = 4_000  # whose rows are in memory at a time
@@ -48,21 +46,13 @@ _PARENTS_FIRST = (
 
 def enter_index(connection: Connection, placements: Sequence[Placement]) -> None:
     """Insert the placements of registered queries; rows that exist already stay as they are."""
-    lock_writers(connection)
     queries = ids_by_name(connection, catalog.query, {placement.query for placement in placements})
     rows = _IndexRows()
     for start in range(0, len(placements), _MOST_PLACEMENTS):
         for placement in placements[start : start + _MOST_PLACEMENTS]:
             rows.add_placement(placement, queries[placement.query])
         for table in _PARENTS_FIRST:
-            insert_plain_rows(connection, _insert_new(connection.dialect.name, table), rows.take(table))
-
-
-@lru_cache(maxsize=32)
-def _insert_new(dialect: str, table: Table) -> Insert:
-    if dialect == "sqlite":
-        return sqlite.insert(table).on_conflict_do_nothing()
-    return postgresql.insert(table).on_conflict_do_nothing()
+            insert_plain_rows(connection, insert(table).on_conflict_do_nothing(), rows.take(table))
 
 
 class _IndexRows:

@@ -1,4 +1,4 @@
-"""The relational schema of the computation index, the same on SQLite and PostgreSQL.
+"""The relational schema of the computation index.
 
 Four layers. A **literal** (an atom) is a key on a line, the ordered key space of one term and side of
 comparison. A **clause** is one literal, or a disjunction of several (its alternatives). A **predicate set**
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from sqlalchemy import Column, ForeignKey, Index, Integer, LargeBinary, String, Table, Text
 
-from seine.catalog.storage.catalog_tables import Id, metadata
+from seine.catalog.tables.schema import Id, metadata
 
 
 def _id(

@@ -11,9 +11,8 @@ from typing import Any
 from sqlalchemy import Column, ColumnElement, Connection, Select, bindparam, delete, exists, select
 
 from seine.catalog.index import index_tables as t
-from seine.catalog.index.writer_lock import lock_writers
-from seine.catalog.storage import catalog_tables as catalog
-from seine.catalog.storage.table_rows import name_key, portions
+from seine.catalog.tables import schema as catalog
+from seine.catalog.tables.rows import name_key, portions
 
 Ids = set[bytes]
 _IDS: Any = bindparam("ids", expanding=True)
@@ -63,7 +62,6 @@ def leave_index(connection: Connection, queries: Sequence[str]) -> None:
     (sets,) = _read(connection, _ENTRIES, ids)
     if not sets:
         return
-    lock_writers(connection)
     _delete(connection, t.entry.c.query_id, ids)
     _delete(connection, t.set_clause.c.set_id, _read(connection, _SETS_WITHOUT_ENTRY, sets)[0])
     topologies, clauses, lines = _remove_sets(connection, sets)

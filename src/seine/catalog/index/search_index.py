@@ -33,7 +33,7 @@ from seine.catalog.index.disjunctions import DisjunctionSearch
 from seine.catalog.index.key_lines import Span, TermLines
 from seine.catalog.index.probes import MOST_RANGES, Counter, continuations, read, rounded
 from seine.catalog.index.stronger import stronger_sets
-from seine.catalog.storage import catalog_tables as catalog
+from seine.catalog.tables import schema as catalog
 from seine.optimizer.canonical.atoms import Atom, Clause, PredicateSet, atom_key, clause_key
 
 MOST_MATCHES = 10

@@ -1,4 +1,4 @@
-"""The parser of CREATE QUERY name [WITH (options)] AS SELECT | SEARCH | XSCL.
+"""The parsers of CREATE QUERY name [WITH (options)] AS SELECT | SEARCH | XSCL, and of CREATE VIEW.
 
 Binds WITH (once = 'columns', per = length) to the columns and the time of a query.
 
@@ -15,6 +15,8 @@ import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+
+from sqlglot import exp
 
 from seine.algebra.definitions import StreamDef
 from seine.algebra.histories import HISTORIES
@@ -36,18 +38,18 @@ from seine.algebra.plan import (
 )
 from seine.algebra.rank_plan import Partitioned, Rank, bound_ranks
 from seine.algebra.search_plan import ENGINES
+from seine.algebra.view_definition import ViewDef
 from seine.errors import Position, ScriptError
-from seine.frontends.keyword.search import read_search
-from seine.frontends.keyword.search_statement import SearchedGraphs, SearchStatement
+from seine.frontends.keyword.search import SearchedGraphs, SearchStatement, read_search
 from seine.frontends.script.script import Declarations
+from seine.frontends.sql.block_plan import MAX_TOKENS
 from seine.frontends.sql.parse_select import parse_select
 from seine.frontends.sql.plan_templates import PlanTemplates
-from seine.frontends.sql.size_limits import MAX_TOKENS
-from seine.frontends.text.cursor import Cursor, Name
-from seine.frontends.text.durations import Duration, read_duration
-from seine.frontends.text.lexer import Token, TokenKind
-from seine.frontends.text.names import suggest
-from seine.frontends.xscl.known_blocks import KnownBlocks
+from seine.frontends.sql.scope import key_of
+from seine.frontends.sql.syntax_tree import View, syntax_tree
+from seine.frontends.text.cursor import Cursor, Duration, Name, read_duration
+from seine.frontends.text.lexer import Token, TokenKind, suggest
+from seine.frontends.xscl.parse_xscl import KnownBlocks
 
 _LANGUAGES = ["SELECT", "SEARCH", "XSCL"]
 # Options; those that follow from memory are refused with it.
@@ -376,3 +378,36 @@ _READERS: dict[str, Callable[[Cursor], object]] = {
     "per": read_duration,
 }
 QUERY_OPTIONS = tuple(_READERS)
+
+
+def read_view(cursor: Cursor, name: Name, templates: PlanTemplates) -> ViewDef:
+    """Parse what follows CREATE VIEW name; a SELECT that is wrong is refused here, at its place."""
+    columns = _view_columns(cursor)
+    cursor.expect("AS")
+    if not (cursor.token.is_word("SELECT", "WITH") or cursor.token.is_symbol("(")):
+        raise cursor.unexpected("SELECT", ["SELECT"])
+    tokens, start, end = cursor.skip_to_statement_end()
+    if len(tokens) > MAX_TOKENS:
+        raise cursor.error(f"this view has more than {MAX_TOKENS:,} words and signs", "split it", at=start)
+    plan = parse_select(cursor.source, start, end, templates.tables)
+    if columns and len(columns) != len(plan.schema):
+        raise cursor.error(f"{len(columns)} names for {len(plan.schema)} columns", at=name)
+    views = {key for key, table in templates.tables.items() if isinstance(table, View)}
+    named = {key_of(table.this) for table in syntax_tree(cursor.source, start, end).find_all(exp.Table)}
+    uses = {*tables_of(Query(name.written, plan)), *(views & named)}
+    return ViewDef(name.written, cursor.source.text[start:end], columns, tuple(sorted(uses)))
+
+
+def _view_columns(cursor: Cursor) -> tuple[str, ...]:
+    """The names in parentheses behind the name of a view, if there are any."""
+    if not cursor.accept_symbol("("):
+        return ()
+    names = [cursor.expect_name("the name of a column")]
+    while cursor.accept_symbol(","):
+        names.append(cursor.expect_name("the name of a column"))
+    cursor.expect_symbol(")")
+    keys = [one.key for one in names]
+    for place, one in enumerate(names):
+        if one.key in keys[:place]:
+            raise cursor.error(f"two columns are named {one.written}", at=one)
+    return tuple(keys)

@@ -1,17 +1,23 @@
-"""The parser of CREATE STREAM name (columns) clauses."""
+"""The parsers of CREATE STREAM name (columns) clauses and ALTER STREAM name ADD COLUMN column type.
+
+    ALTER STREAM bid ADD COLUMN channel STRING;
+
+Law: whatever read the stream before sees it as it was; whatever is created later finds the column behind the
+others, NULL in tuples from before.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
 
 from seine.algebra.definitions import Scheme, StreamDef, with_since
-from seine.algebra.types import BIGINT, TIMESTAMP, Field
+from seine.algebra.other_types import holder_hint
+from seine.algebra.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, XML, Field, Kind, Type
 from seine.errors import ScriptError
-from seine.frontends.script.columns import column_index, read_columns
 from seine.frontends.script.from_source import SourceClauses
-from seine.frontends.text.cursor import Cursor, Name
-from seine.frontends.text.durations import Duration, read_duration
-from seine.frontends.text.lexer import Token
+from seine.frontends.text.cursor import Cursor, Duration, Name, read_duration
+from seine.frontends.text.lexer import Token, TokenKind, suggest
 
 _CLAUSES = [
     "TIMESTAMP",
@@ -26,6 +32,24 @@ _CLAUSES = [
     "FORMAT",
     "WITH",
 ]
+TYPES = {
+    "BOOLEAN": BOOLEAN,
+    "INT": INT,
+    "INTEGER": INT,
+    "BIGINT": BIGINT,
+    "LONG": BIGINT,
+    "DOUBLE": DOUBLE,
+    "STRING": STRING,
+    "VARCHAR": STRING,
+    "TEXT": STRING,
+    "DATE": DATE,
+    "TIMESTAMP": TIMESTAMP,
+    "XML": XML,
+}
+_DECIMALS = ("DECIMAL", "NUMERIC", "DEC")
+
+
+_RESERVED_COLUMNS = ("@op", "@punctuate")
 
 
 @dataclass(frozen=True)
@@ -212,3 +236,118 @@ def _length(cursor: Cursor, duration: Duration, plain: bool, least: int) -> int:
 
 def _unit_error(cursor: Cursor, duration: Duration, message: str, hint: str) -> ScriptError:
     return cursor.error(message, hint, at=duration.token)
+
+
+def read_columns(cursor: Cursor) -> tuple[Field, ...]:
+    """Parse (name TYPE, ...); refuses duplicate and reserved names."""
+    seen: set[str] = set()
+
+    def read_next() -> Field:
+        column = read_column(cursor, seen)
+        seen.add(column.name.lower())
+        return column
+
+    return tuple(cursor.comma_separated(read_next))
+
+
+def read_column(cursor: Cursor, others: Collection[str]) -> Field:
+    """Parse name TYPE; refuses a reserved name, and that of another column, which are in lower case."""
+    name = cursor.expect_name("a column name")
+    if name.key.lower() in others:
+        raise cursor.error(f"column {name.written} is declared twice", at=name)
+    if name.key.lower() in _RESERVED_COLUMNS:
+        raise cursor.error(f"{name.written} marks a kind of line, so no column can have this name", at=name)
+    return Field(name.key, read_type(cursor))
+
+
+def read_type(cursor: Cursor) -> Type:
+    """Parse a type name."""
+    token = cursor.token
+    word = token.text.upper() if token.kind is TokenKind.WORD else ""
+    if word not in TYPES and word not in _DECIMALS:
+        hint = holder_hint(word)
+        if hint is not None:
+            raise cursor.error(f"there is no type {word}", hint)
+        raise cursor.unexpected("a type", [*TYPES, "DECIMAL"])
+    cursor.advance()
+    if word in _DECIMALS:
+        return _read_decimal(cursor)
+    if word == "VARCHAR" and cursor.token.is_symbol("("):
+        cursor.comma_separated(lambda: cursor.expect_kind(TokenKind.NUMBER, "a length"))
+    if word == "TIMESTAMP" and cursor.token.is_symbol("("):
+        _read_precision(cursor)
+    return TYPES[word]
+
+
+def _read_precision(cursor: Cursor) -> None:
+    """The 3 of TIMESTAMP(3): up to 6 digits of a second, and microseconds are kept whatever it says."""
+    digits = cursor.comma_separated(lambda: cursor.expect_kind(TokenKind.NUMBER, "a number of digits"))
+    if [digit.text for digit in digits] not in [[str(count)] for count in range(7)]:
+        raise cursor.error("a TIMESTAMP has 0 to 6 digits after the second", at=digits[0])
+
+
+def _read_decimal(cursor: Cursor) -> Type:
+    """DECIMAL is DECIMAL(10,0) and DECIMAL(p) is DECIMAL(p,0), as in Spark."""
+    token = cursor.token
+    digits = []
+    if token.is_symbol("("):
+        digits = cursor.comma_separated(lambda: cursor.expect_kind(TokenKind.NUMBER, "a whole number"))
+    try:
+        precision, scale = [*(int(d.text) for d in digits), *(10, 0)[len(digits) :]]
+        return Type(Kind.DECIMAL, precision, scale)
+    except ValueError:
+        raise cursor.error("a DECIMAL has 1 to 38 digits, of which 0 to all are fraction", at=token) from None
+
+
+def column_index(cursor: Cursor, fields: tuple[Field, ...], name: Name, table: str) -> int:
+    """The position of a column by name; refuses an unknown one."""
+    names = [field.name for field in fields]
+    if name.key in names:
+        return names.index(name.key)
+    folded = [field.lower() for field in names]
+    if name.key.lower() in folded and cursor.source.text[name.start] != '"':
+        return folded.index(name.key.lower())
+    hint = suggest(name.written, names, f"columns of {table}")
+    raise cursor.error(f"{table} has no column {name.written}", hint, at=name)
+
+
+def read_added_column(cursor: Cursor, name: Name, stream: StreamDef) -> StreamDef:
+    """Parse what follows ALTER STREAM name; the stream with the column behind the others."""
+    cursor.expect("ADD")
+    cursor.expect("COLUMN")
+    _refuse_stream(cursor, name, stream)
+    start = cursor.token.start
+    field = read_column(cursor, {one.name.lower() for one in stream.declared})
+    if field.type == XML:
+        raise cursor.error("a column that is added cannot be XML", "declare it with the stream", at=start)
+    if not cursor.at_statement_end():
+        raise cursor.error(
+            "a column that is added has a name and a type, and nothing else",
+            "it is NULL in tuples from before, so it is in no UNIQUE, PUNCTUATED or TIMESTAMP clause",
+            at=cursor.token,
+        )
+    return _widened(stream, field)
+
+
+def _widened(stream: StreamDef, field: Field) -> StreamDef:
+    return replace(stream, fields=(*stream.fields, field))
+
+
+def _refuse_stream(cursor: Cursor, name: Name, stream: StreamDef) -> None:
+    """Refuse streams that cannot have another column while they are read."""
+
+    def refusal(reason: str, hint: str) -> ScriptError:
+        return cursor.error(f"no column can be added to stream {name.written}: {reason}", hint, at=name)
+
+    again = "drop it, and create it with the column"
+    if stream.reader is not None:
+        raise refusal("it is read by Spark, with the columns that it was declared with", again)
+    if stream.retractable:
+        raise refusal("it is RETRACTABLE, and what a deletion takes depends on all columns", again)
+    if any(scheme.reused for scheme in stream.schemes):
+        raise refusal("values of its columns are REUSED", again)
+    source = stream.source
+    if source is not None and source.format == "XML":
+        raise refusal("it has XML documents", again)
+    if source is not None and dict(source.options).get("header") == "false":
+        raise refusal("its CSV has no header, so columns are told apart by their places", again)

@@ -30,10 +30,8 @@ from seine.frontends.script.using_clause import (
     read_key,
     read_using,
 )
-from seine.frontends.text.cursor import Cursor
-from seine.frontends.text.durations import Duration, read_duration
-from seine.frontends.text.lexer import Token, TokenKind
-from seine.frontends.text.names import suggest
+from seine.frontends.text.cursor import Cursor, Duration, read_duration
+from seine.frontends.text.lexer import Token, TokenKind, suggest
 
 SCHEMA, SCHEMA_ID = "schema", "schema_id"
 AVRO_OPTIONS = (SCHEMA, SCHEMA_ID)

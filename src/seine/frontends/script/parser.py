@@ -10,6 +10,7 @@ The parser of CREATE RELATION name (columns) [VALID FROM begin TO end] source.
 
 from __future__ import annotations
 
+import os
 from functools import cached_property
 from typing import Any
 
@@ -20,22 +21,18 @@ from seine.algebra.schema_graphs import SchemaGraphs
 from seine.algebra.search_plan import Search
 from seine.algebra.types import BIGINT, INT, TIMESTAMP, Field
 from seine.algebra.view_definition import ViewDef
-from seine.errors import Position, ScriptError, TakenError
-from seine.frontends.keyword.search_statement import SearchedGraphs
-from seine.frontends.script.alter_stream import read_added_column
-from seine.frontends.script.columns import column_index, read_columns
-from seine.frontends.script.create_query import Registration, read_query
+from seine.errors import Position, ScriptError, SeineError, TakenError
+from seine.frontends.keyword.search import SearchedGraphs
+from seine.frontends.script.create_query import Registration, read_query, read_view
 from seine.frontends.script.create_sink import bind_sink_key, read_sink
-from seine.frontends.script.create_stream import read_stream
-from seine.frontends.script.create_view import read_view
+from seine.frontends.script.create_stream import column_index, read_added_column, read_columns, read_stream
 from seine.frontends.script.from_source import SourceClauses
 from seine.frontends.script.script import Declarations, Script
 from seine.frontends.sql.plan_templates import PlanTemplates
-from seine.frontends.sql.view import View
+from seine.frontends.sql.syntax_tree import View
 from seine.frontends.text.cursor import Cursor, Name
-from seine.frontends.text.lexer import ScriptText
-from seine.frontends.text.names import suggest
-from seine.frontends.xscl.known_blocks import KnownBlocks
+from seine.frontends.text.lexer import ScriptText, suggest
+from seine.frontends.xscl.parse_xscl import KnownBlocks
 
 _OBJECTS = ["STREAM", "RELATION", "JOIN", "VIEW", "QUERY", "SINK"]
 
@@ -410,3 +407,20 @@ def _read_valid(cursor: Cursor, fields: tuple[Field, ...], table: str) -> tuple[
     if not (types <= {INT, BIGINT} or types == {TIMESTAMP}):
         raise cursor.error("VALID needs two BIGINT or two TIMESTAMP columns", at=begin)
     return indexes
+
+
+def read_script(path: str, known: Declarations | None = None) -> Script:
+    """Parse a script file; relative paths in it are resolved against its folder."""
+    return parse_script(
+        read_text(path), file=path, folder=os.path.dirname(os.path.abspath(path)), known=known
+    )
+
+
+def read_text(path: str) -> str:
+    """The text of a script file."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise SeineError(f"cannot read script '{path}': {reason}") from error

@@ -18,25 +18,42 @@ from seine.algebra.functions import (
     resolve_cast,
 )
 from seine.algebra.functions.aggregate_calls import COMPOSED, ORDERED
+from seine.algebra.functions.left_out import left_out
 from seine.algebra.functions.window_functions import WINDOW_FUNCTIONS
 from seine.algebra.plan import AggregateCall
 from seine.algebra.types import BOOLEAN, NULL, TEXTS
-from seine.frontends.sql.array_items import array_item, is_split, split_index
-from seine.frontends.sql.composed_aggregates import composed_aggregate
+from seine.frontends.sql.composed_aggregates import composed_aggregate, ordered_call, ordered_result
 from seine.frontends.sql.grouping_sets import GROUPING, GROUPING_ID, grouping_call
-from seine.frontends.sql.json_calls import is_call, json_field, to_json, value_at_path
-from seine.frontends.sql.literals import constant_cast, interval, number
-from seine.frontends.sql.ordered_values import ordered_call, ordered_result
+from seine.frontends.sql.literals import cast_type, constant_cast, interval, number
+from seine.frontends.sql.nested_values import (
+    array_item,
+    is_call,
+    is_split,
+    json_field,
+    split_index,
+    to_json,
+    value_at_path,
+)
 from seine.frontends.sql.over_calls import OverCalls
-from seine.frontends.sql.quantified_comparisons import refuse_other_order
-from seine.frontends.sql.scope import Context, FromBlock, key_of, resolve_column
-from seine.frontends.sql.type_names import cast_type
-from seine.frontends.sql.unbound_nodes import OF_GROUPS, unbound_refusal
-from seine.frontends.sql.window_pairs import PARTS, is_pair, part_of
+from seine.frontends.sql.plain_spellings import refuse_other_order
+from seine.frontends.sql.scope import PARTS, Context, FromBlock, is_pair, key_of, part_of, resolve_column
 from seine.frontends.text.lexer import string_value
 
 _WITH_UNIT = ("timestampadd", "timestampdiff", "dateadd", "date_add", "datediff", "date_diff")
 _BARE_FUNCTIONS = ("current_date", "current_timestamp", "localtimestamp")
+_LAMBDA_HINT = "array_contains, array_remove, array_except, regexp_replace; or your own function, by --udf"
+_MEANINGS = {
+    "lambda": ("a function as an argument", _LAMBDA_HINT),
+    "kwarg": ("an argument by its name", "give arguments by their places"),
+    "attimezone": ("AT TIME ZONE", "from_utc_timestamp(ts, 'Europe/Berlin') has what clocks there show"),
+    "order": ("ORDER BY within an aggregate", "first, last and listagg go by event time; min_by(x, y) by y"),
+    "hexstring": ("a text of bytes", "write the text in quotes, or compare hex(text) = '4142'"),
+    "array": ("ARRAY[...]", "array('a', 'b')"),
+}
+OF_GROUPS = (
+    "group in a sub-query in FROM, and ask in WHERE around it: "
+    "FROM (SELECT k, MAX(x) AS m ... GROUP BY k) WHERE m IN (SELECT ...)"
+)
 
 
 @dataclass
@@ -464,3 +481,24 @@ _HANDLERS: dict[type, Handler] = {
         }.items()
     },
 }
+
+
+def unbound_refusal(node: exp.Expr, clause: str) -> tuple[str, str]:
+    """The message and hint for a node that cannot be bound in a clause."""
+    if isinstance(node, exp.Query | exp.Exists):
+        hint = "EXISTS and IN stand in WHERE, joined by AND; with OR, in a sub-query in FROM beneath groups"
+        return "a sub-query is not supported here", OF_GROUPS if clause == "HAVING" else hint
+    if isinstance(node, exp.Star):
+        return "* stands for columns only in a SELECT list and in COUNT(*)", "name the columns"
+    group = left_out(node.key)
+    if group is not None:
+        return f"{node.key} is refused: {group.reason}", group.hint
+    if isinstance(node, exp.Any | exp.All):
+        hint = "x > ALL (SELECT y ...), of one column; of values x IN (1, 2), a LIKE '%x' OR a LIKE '%y'"
+        return f"{node.key.upper()} of a sub-query or of values is not supported here", hint
+    if node.key in _MEANINGS:
+        what, hint = _MEANINGS[node.key]
+        return f"{what} is not supported", hint
+    if isinstance(node, exp.Func):
+        return f"{node.key} is not supported", "results depend on event times alone, and types are scalar"
+    return f"this expression ({node.key}) is not supported", "docs/language.md#select lists what is"

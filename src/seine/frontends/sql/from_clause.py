@@ -1,20 +1,40 @@
-"""Binds FROM and JOIN clauses to a block: tables, sub-queries, ON and USING."""
+"""Binds FROM and JOIN clauses to a block: tables, sub-queries, ON and USING.
+
+Aliases that tell the streams of sub-queries apart: in messages, a scan is named by its alias.
+
+Sub-queries in one FROM may read the same stream under the same name. Such scans are named by the alias of
+the sub-query too, so that a verdict or an explanation says which of them it means:
+
+    FROM (SELECT a FROM u) p, (SELECT a FROM u) q      p.u and q.u
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
 
 from sqlglot import exp
 
 from seine.algebra.event_windows import PAIRS
 from seine.algebra.expressions import Expression, conjuncts, shift_columns
 from seine.algebra.functions import resolve_call
-from seine.algebra.plan import Plan, SetKind
+from seine.algebra.plan import Lookup, Plan, Scan, SetKind, walk
 from seine.frontends.sql.bind_expressions import ExpressionBinder
-from seine.frontends.sql.block_plan import Projection
+from seine.frontends.sql.block_plan import Projection, refuse_large
 from seine.frontends.sql.dialect import SeineSql
-from seine.frontends.sql.distinct_aliases import distinct_aliases
+from seine.frontends.sql.from_tables import (
+    add_spread,
+    common_table,
+    hopping_window,
+    is_as_of_now,
+    narrowed,
+    own_window,
+    table_plan,
+    window_columns,
+    window_table,
+)
 from seine.frontends.sql.lateral_items import (
     is_one_row,
     lateral_query,
@@ -22,7 +42,6 @@ from seine.frontends.sql.lateral_items import (
     one_row_values,
     rows_of_keys,
 )
-from seine.frontends.sql.named_tables import common_table, is_as_of_now, narrowed, own_window, table_plan
 from seine.frontends.sql.partner_joins import (
     PartnerJoin,
     combined,
@@ -31,7 +50,7 @@ from seine.frontends.sql.partner_joins import (
     refuse_outer,
     with_plain_columns,
 )
-from seine.frontends.sql.plan_over_calls import row_count
+from seine.frontends.sql.ranked_select import row_count
 from seine.frontends.sql.scope import (
     OUTER,
     CommonTable,
@@ -39,12 +58,11 @@ from seine.frontends.sql.scope import (
     FromBlock,
     FromItem,
     NamedExpression,
+    joined_pairs,
     key_of,
+    pairs_apart,
 )
-from seine.frontends.sql.size_limits import refuse_large
-from seine.frontends.sql.window_pairs import joined_pairs, pairs_apart
-from seine.frontends.sql.window_tables import add_spread, hopping_window, window_columns, window_table
-from seine.frontends.text.names import suggest
+from seine.frontends.text.lexer import suggest
 
 Analyse = Callable[[exp.Expr, Context], Projection | Plan]
 
@@ -418,3 +436,38 @@ def _refuse_extras(node: exp.Expr, known: set[str], context: Context) -> None:
     if extras:
         word = extras[0].strip("_").removesuffix("s").upper()
         raise context.error(node, f"{word} is not supported in FROM", _EXTRAS.get(extras[0]))
+
+
+def distinct_aliases(items: Sequence[Plan], owners: Sequence[str | None]) -> list[Plan]:
+    """Items of a FROM clause; `owners` has for each the alias of the sub-query that it is from, if any.
+
+    An alias that stands in two places gets the owner's in front, where there is one.
+    """
+    names = [{scan.alias for scan in walk(item) if isinstance(scan, Scan)} for item in items]
+    owned = {(owner or "", alias) for owner, known in zip(owners, names, strict=True) for alias in known}
+    repeated = {alias for alias, count in Counter(alias for _, alias in owned).items() if count > 1}
+    if not repeated:
+        return list(items)
+
+    def named(owner: str) -> Callable[[str], str]:
+        return lambda alias: f"{owner}.{alias}" if alias in repeated else alias
+
+    pairs = zip(items, owners, strict=True)
+    return [item if owner is None else _with_aliases(item, named(owner)) for item, owner in pairs]
+
+
+def _with_aliases(plan: Plan, named: Callable[[str], str]) -> Plan:
+    if isinstance(plan, Scan | Lookup):
+        return replace(plan, alias=named(plan.alias))
+    assert is_dataclass(plan)
+    changed = {part.name: _part(getattr(plan, part.name), named) for part in fields(plan)}
+    return replace(plan, **changed)
+
+
+def _part(value: Any, named: Callable[[str], str]) -> Any:
+    """A field of a plan: a plan, several, or something else, which stays."""
+    if isinstance(value, Plan):
+        return _with_aliases(value, named)
+    if isinstance(value, tuple) and any(isinstance(one, Plan) for one in value):
+        return tuple(_part(one, named) for one in value)
+    return value

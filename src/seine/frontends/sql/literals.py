@@ -1,4 +1,4 @@
-"""Binds SQL literals: numbers, typed strings and intervals."""
+"""Binds SQL literals (numbers, typed strings, intervals) and the types of CAST."""
 
 from __future__ import annotations
 
@@ -10,12 +10,37 @@ from sqlglot import exp
 
 from seine.algebra.expressions import Expression, Literal
 from seine.algebra.functions import literal, resolve_cast
-from seine.algebra.types import DAY_TIME, STRING, TIMESTAMP, YEAR_MONTH, Type
+from seine.algebra.other_types import CAST_TYPES, holder_hint
+from seine.algebra.types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DAY_TIME,
+    DOUBLE,
+    INT,
+    STRING,
+    TIMESTAMP,
+    YEAR_MONTH,
+    Kind,
+    Type,
+)
 from seine.frontends.sql.scope import Context
-from seine.frontends.text.durations import MICROSECONDS
+from seine.frontends.text.cursor import MICROSECONDS
 
 _MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 _ISO_TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d:\d\d(\.\d{1,6})?(Z|[+-]\d\d:\d\d)?)?", re.ASCII)
+_TYPES = {
+    "BOOLEAN": BOOLEAN,
+    "INT": INT,
+    "BIGINT": BIGINT,
+    "DOUBLE": DOUBLE,
+    "TEXT": STRING,
+    "VARCHAR": STRING,
+    "DATE": DATE,
+    "TIMESTAMP": TIMESTAMP,
+    "TIMESTAMPTZ": TIMESTAMP,
+    "TIMESTAMPLTZ": TIMESTAMP,
+}
 
 
 def number(text: str) -> Literal:
@@ -75,3 +100,24 @@ def _amount(node: exp.Expr | None) -> Decimal | None:
     if not amount.is_finite():
         return None
     return -amount if negative else amount
+
+
+def cast_type(node: exp.DataType, context: Context, at: exp.Expr) -> Type:
+    """The target type of a CAST; refuses an unsupported one."""
+    name = node.this.name if isinstance(node.this, exp.DataType.Type) else str(node.this)
+    if name == "DECIMAL":
+        return _decimal(node, context, at)
+    if name not in _TYPES:
+        raise context.error(at, f"cannot cast to {name}", holder_hint(name) or f"types: {CAST_TYPES}")
+    if _TYPES[name] == TIMESTAMP and any(part.name not in "0123456" for part in node.expressions):
+        raise context.error(at, "a TIMESTAMP has 0 to 6 digits after the second", "write TIMESTAMP")
+    return _TYPES[name]
+
+
+def _decimal(node: exp.DataType, context: Context, at: exp.Expr) -> Type:
+    try:
+        digits = [int(parameter.name) for parameter in node.expressions]
+        precision, scale = [*digits, *(10, 0)[len(digits) :]]
+        return Type(Kind.DECIMAL, precision, scale)
+    except ValueError:
+        raise context.error(at, "a DECIMAL has 1 to 38 digits, of which 0 to all are fraction") from None

@@ -5,21 +5,40 @@ SELECT price - AVG(price) OVER (PARTITION BY auction) FROM bid       price - ove
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from sqlglot import exp
 
+from seine.algebra import aggregates
 from seine.algebra.expressions import Call, Expression, Literal, walk
-from seine.algebra.over_plan import OverFunction
+from seine.algebra.functions import is_aggregate, resolve_cast
+from seine.algebra.functions.aggregate_calls import COMPOSED, ORDERED
+from seine.algebra.over_plan import (
+    DISTRIBUTION_FUNCTIONS,
+    LAG,
+    LEAD,
+    NTH_VALUE,
+    NTILE,
+    RANGE,
+    ROWS,
+    VALUE_FUNCTIONS,
+    Frame,
+    OverFunction,
+)
+from seine.algebra.plan import AggregateCall
 from seine.algebra.rank_plan import RANK_FUNCTIONS
-from seine.algebra.types import INT, TEXTS, Type
+from seine.algebra.types import BIGINT, DAY_TIME, DOUBLE, INT, TEXTS, TIMESTAMP, Type
 from seine.frontends.sql.block_plan import recorded
-from seine.frontends.sql.read_frames import Bind, BindAggregate, SortKey, read_framed
-from seine.frontends.sql.scope import Context
-from seine.frontends.sql.window_pairs import is_pair
+from seine.frontends.sql.scope import Context, is_pair
 
 _PLACEHOLDER = "over "
+_MOST_ROWS = 2**31 - 1  # that a frame or an offset may reach, as in Spark
+_WHOLE = Frame(ROWS, None, None)
+_UP_TO_PEERS = Frame(RANGE, None, 0)
+
+Bind = Callable[[exp.Expr], Expression]
+BindAggregate = Callable[[exp.Anonymous, exp.Expr | None], AggregateCall]
 
 
 @dataclass(frozen=True)
@@ -129,3 +148,161 @@ def is_over(call: exp.Expr) -> bool:
 def without_placeholders(expressions: Iterable[Expression]) -> list[Expression]:
     """The expressions that read no window function."""
     return [expression for expression in expressions if not has_placeholder(expression)]
+
+
+@dataclass(frozen=True)
+class SortKey:
+    """An expression of ORDER BY."""
+
+    value: Expression
+    descending: bool
+    nulls_first: bool
+
+
+def read_framed(
+    node: exp.Window,
+    window: exp.Expr,
+    order: Sequence[SortKey],
+    bind: Bind,
+    aggregate: BindAggregate,
+    context: Context,
+) -> OverFunction:
+    """The function of a window and its frame."""
+    call, where = (
+        (node.this.this, node.this.expression.this)
+        if isinstance(node.this, exp.Filter)
+        else (node.this, None)
+    )
+    name = call.name.lower() if isinstance(call, exp.Anonymous) else ""
+    if name in (*VALUE_FUNCTIONS, *DISTRIBUTION_FUNCTIONS) and where is None:
+        if not order:
+            raise context.error(node, f"{name.upper()} needs an order", "write OVER (... ORDER BY ...)")
+        if name in DISTRIBUTION_FUNCTIONS:
+            return _distribution(name, call, window, bind, context)
+        return _value_function(name, call, window, order, bind, context)
+    is_other = name in (*ORDERED, *COMPOSED) or aggregates.lookup(name) is not None
+    if not is_aggregate(name) or is_other:
+        known = (*RANK_FUNCTIONS, *VALUE_FUNCTIONS, *DISTRIBUTION_FUNCTIONS)
+        hint = f"{', '.join(map(str.upper, known))} and Spark's aggregates are"
+        raise context.error(node, f"{name.upper() or 'this'} OVER is not supported", hint)
+    return OverFunction(aggregate(call, where), _frame(window, order, bind, context))
+
+
+def _distribution(name: str, call: exp.Expr, window: exp.Expr, bind: Bind, context: Context) -> OverFunction:
+    args = [bind(arg) for arg in call.expressions]
+    if window.args.get("spec") is not None:
+        raise context.error(call, f"{name.upper()} takes no frame", "leave out ROWS or RANGE")
+    if name != NTILE:
+        if args:
+            raise context.error(call, f"{name.upper()} takes no arguments")
+        return OverFunction(AggregateCall(name, (), DOUBLE), _WHOLE)
+    tiles = _whole_number(args[0]) if len(args) == 1 else None
+    if tiles is None:
+        raise context.error(call, "NTILE takes a whole number of tiles, 1 or more", "e.g. NTILE(4)")
+    return OverFunction(AggregateCall(name, (Literal(tiles, INT),), INT), _WHOLE)
+
+
+def _value_function(
+    name: str, call: exp.Expr, window: exp.Expr, order: Sequence[SortKey], bind: Bind, context: Context
+) -> OverFunction:
+    args = [bind(arg) for arg in call.expressions]
+    if name == NTH_VALUE:
+        number = _whole_number(args[1]) if len(args) == 2 else None
+        if number is None:
+            message = "NTH_VALUE takes a value and the number of a row, 1 or more"
+            raise context.error(call, message, "e.g. NTH_VALUE(price, 2)")
+        nth = AggregateCall(name, (args[0], Literal(number, BIGINT)), args[0].type)
+        return OverFunction(nth, _frame(window, order, bind, context))
+    if not 1 <= len(args) <= (3 if name in (LAG, LEAD) else 1):
+        raise context.error(
+            call,
+            f"{name.upper()} takes a value" + (", an offset and a default" if name in (LAG, LEAD) else ""),
+        )
+    if name not in (LAG, LEAD):
+        return OverFunction(
+            AggregateCall(name, (args[0],), args[0].type), _frame(window, order, bind, context)
+        )
+    if window.args.get("spec") is not None:
+        raise context.error(call, f"{name.upper()} takes no frame", "leave out ROWS or RANGE")
+    offset = args[1] if len(args) > 1 else Literal(1, INT)
+    default = resolve_cast(args[2], args[0].type) if len(args) > 2 else Literal(None, args[0].type)
+    if (
+        not isinstance(offset, Literal)
+        or not isinstance(offset.value, int)
+        or not isinstance(args[-1] if len(args) > 2 else offset, Literal)
+    ):
+        raise context.error(call, f"offset and default of {name.upper()} are constants")
+    if abs(offset.value) > _MOST_ROWS:
+        raise context.error(call, f"{name.upper()} reaches {_MOST_ROWS:,} rows at most")
+    default = (
+        Literal(args[2].value, args[0].type) if len(args) > 2 and isinstance(args[2], Literal) else default
+    )
+    assert isinstance(default, Literal)
+    at = -offset.value if name == LAG else offset.value
+    return OverFunction(AggregateCall(name, (args[0], default), args[0].type), Frame(ROWS, at, at))
+
+
+def _whole_number(argument: Expression) -> int | None:
+    """The value of a constant from 1 to the most rows; None of anything else."""
+    if not isinstance(argument, Literal) or argument.type not in (INT, BIGINT):
+        return None
+    value = argument.value
+    return value if isinstance(value, int) and 0 < value <= _MOST_ROWS else None
+
+
+def _frame(window: exp.Expr, order: Sequence[SortKey], bind: Bind, context: Context) -> Frame:
+    """ROWS or RANGE BETWEEN ... AND ...; without it all rows up to a row's peers, or without order all."""
+    spec = window.args.get("spec")
+    if spec is None:
+        return _UP_TO_PEERS if order else _WHOLE
+    unit = str(spec.args.get("kind") or "").lower()
+    if unit not in (ROWS, RANGE) or spec.args.get("exclude"):
+        raise context.error(window, "a frame is ROWS or RANGE BETWEEN ... AND ...")
+    bounds = []
+    for side, other in (("start", "PRECEDING"), ("end", "FOLLOWING")):
+        bounds.append(_bound(spec, side, other, unit, order, bind, context, window))
+    start, end = bounds
+    if start is not None and end is not None and start > end:
+        raise context.error(window, "a frame ends before it begins")
+    return Frame(unit, start, end)
+
+
+def _bound(
+    spec: exp.Expr,
+    side: str,
+    unbounded: str,
+    unit: str,
+    order: Sequence[SortKey],
+    bind: Bind,
+    context: Context,
+    window: exp.Expr,
+) -> int | None:
+    """Where a frame begins or ends, behind the row negative; None: with the partition."""
+    value, direction = spec.args.get(side), spec.args.get(f"{side}_side")
+    if value is None or value == "CURRENT ROW":
+        return 0
+    if value == "UNBOUNDED":
+        if direction != unbounded:
+            raise context.error(window, f"a frame cannot {side} with UNBOUNDED {direction}")
+        return None
+    offset = bind(value)
+    kind = order[0].value.type if unit == RANGE and len(order) == 1 else None
+    if unit == RANGE and kind not in (INT, BIGINT, TIMESTAMP):
+        raise context.error(
+            value, "a RANGE with an offset needs an order by one BIGINT or TIMESTAMP", "use ROWS"
+        )
+    if not isinstance(offset, Literal) or not _fits(offset, kind) or offset.value < 0:
+        wanted = "an INTERVAL" if kind == TIMESTAMP else "a whole number, 0 or more"
+        raise context.error(value, f"the offset of a frame is {wanted}")
+    assert isinstance(offset.value, int)
+    if unit == ROWS and offset.value > _MOST_ROWS:
+        raise context.error(
+            value, f"a frame of ROWS reaches {_MOST_ROWS:,} rows at most", f"UNBOUNDED {unbounded}"
+        )
+    return -offset.value if direction == "PRECEDING" else offset.value
+
+
+def _fits(offset: Literal, kind: Type | None) -> bool:
+    if kind == TIMESTAMP:
+        return offset.type == DAY_TIME and isinstance(offset.value, int)
+    return offset.type in (INT, BIGINT) and isinstance(offset.value, int)

@@ -15,11 +15,10 @@ from sqlglot import exp
 from seine.algebra.over_plan import Over
 from seine.algebra.plan import Aggregate, Distinct, Plan, Project, Scan, Select, SetOperation, UnionAll, walk
 from seine.algebra.rank_plan import Rank
-from seine.frontends.sql.block_plan import Projection
+from seine.frontends.sql.block_plan import Projection, refuse_large
 from seine.frontends.sql.scope import Context, Table, WhereBinder, key_of
-from seine.frontends.sql.set_operations import analyse
-from seine.frontends.sql.size_limits import refuse_large
-from seine.frontends.sql.sub_query_values import joined_values
+from seine.frontends.sql.select import analyse
+from seine.frontends.sql.sub_queries import joined_values
 from seine.frontends.sql.syntax_tree import let_go, syntax_tree
 from seine.frontends.text.lexer import ScriptText
 

@@ -30,8 +30,7 @@ from seine.algebra.plan import (
     walk,
 )
 from seine.frontends.sql.block_plan import block_plan, joined_plan, validity
-from seine.frontends.sql.scope import OUTER, Context, FromBlock, FromItem, NamedExpression
-from seine.frontends.sql.window_pairs import is_pair
+from seine.frontends.sql.scope import OUTER, Context, FromBlock, FromItem, NamedExpression, is_pair
 
 
 @dataclass(frozen=True)

@@ -38,15 +38,13 @@ from seine.algebra.plan import Lookup, PartnerLookup, Plan, Scan, Select, walk, 
 from seine.algebra.types import BOOLEAN
 from seine.errors import SeineError
 from seine.frontends.sql.bind_expressions import ExpressionBinder
-from seine.frontends.sql.condition_templates import ConditionTemplates
-from seine.frontends.sql.cut_conditions import CutQuery, cut_conditions
+from seine.frontends.sql.block_plan import MAX_EXPRESSION_NODES
+from seine.frontends.sql.condition_templates import ConditionTemplates, CutQuery, cut_conditions
 from seine.frontends.sql.group_by import refuse_ungrouped_windows
 from seine.frontends.sql.parse_select import parse_select
 from seine.frontends.sql.scope import Context, FromBlock, FromItem, NamedExpression, Table
-from seine.frontends.sql.size_limits import MAX_EXPRESSION_NODES
 from seine.frontends.sql.syntax_tree import SkeletonTrees
-from seine.frontends.text.lexer import ScriptText, Token
-from seine.frontends.text.names import fold
+from seine.frontends.text.lexer import ScriptText, Token, fold
 
 _MAX_CACHED = 1 << 16  # entries of each cache
 _MAX_CONDITION_NODES = 100  # so that none is nested too deeply either

@@ -1,4 +1,4 @@
-"""The syntax tree of a query's text; errors of syntax carry their position.
+"""The syntax tree of the text of a query or view; errors of syntax carry their position.
 
 A cache of syntax trees of whole queries: one that differs from a known one in digits is not parsed.
 
@@ -10,14 +10,16 @@ number does not come out of the parser as it was written, nothing is shared.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from functools import cached_property
 
 from sqlglot import Token, TokenType, exp
 from sqlglot.errors import ParseError, TokenError
 
 from seine.algebra.other_types import CAST_TYPES
-from seine.frontends.sql.dialect import SeineSql, parsed
+from seine.algebra.view_definition import ViewDef
+from seine.frontends.sql.dialect import SeineSql, parsed, plain_tokens
 from seine.frontends.sql.plain_spellings import plain_spellings
-from seine.frontends.sql.window_syntax import plain_tokens
 from seine.frontends.text.lexer import ScriptText
 
 _GLUED = re.compile(r"[\d.]+[eE][+-]?\d+[+-]")
@@ -190,3 +192,25 @@ class SkeletonTrees:
         written = [(number.start(), number.group()) for number in numbers]
         self._known[shape] = (kept, literals) if parsed == written else None
         return tree
+
+
+@dataclass(frozen=True)
+class View:
+    """A view that FROM may name. Law: FROM v means FROM (text of v) v."""
+
+    definition: ViewDef
+
+    @cached_property
+    def source(self) -> ScriptText:
+        """Its text as a script of its own, for places in errors."""
+        return ScriptText(self.definition.text, f"view {self.definition.name}")
+
+    @cached_property
+    def tree(self) -> exp.Expr:
+        """The syntax tree of its SELECT."""
+        return syntax_tree(self.source, 0, len(self.definition.text))
+
+    @property
+    def columns(self) -> tuple[exp.Identifier, ...]:
+        """The names of its columns, if it states them."""
+        return tuple(exp.to_identifier(name, quoted=True) for name in self.definition.columns)

@@ -24,7 +24,7 @@ from seine.algebra.expressions import Call, Column, Expression, Literal
 from seine.algebra.plan import Query
 from seine.algebra.tree_pattern import PatternNode, TreePattern
 from seine.algebra.types import BIGINT, BOOLEAN, STRING, XML
-from seine.documents.path_automaton import path_pattern
+from seine.documents.path_witnesses import path_pattern
 from seine.graph.claims import TagIdentity
 from seine.graph.node import Filter, Node, Port
 from seine.network.joins.join_placing import place_stream

@@ -26,8 +26,7 @@ from seine.algebra.functions.aggregate_calls import is_user_code
 from seine.algebra.plan import AggregateCall
 from seine.algebra.types import BIGINT, BOOLEAN
 from seine.algebra.user_functions import calls_user_code
-from seine.graph.node import Node
-from seine.graph.standing_nodes import Signature
+from seine.graph.node import Node, Signature
 from seine.network.groups.partial_aggregates import (
     ROWS,
     can_tell,

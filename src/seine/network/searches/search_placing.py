@@ -18,8 +18,7 @@ from seine.algebra.expressions import Literal
 from seine.algebra.search_plan import Search
 from seine.algebra.types import BIGINT, JSON, STRING
 from seine.graph.claims import TagIdentity
-from seine.graph.node import Port
-from seine.graph.standing_nodes import Signature
+from seine.graph.node import Port, Signature
 from seine.network.groups.pipeline_breakers import BreakerRows
 from seine.network.searches.search_scopes import SearchScopes
 from seine.network.site.placing import UNPLACED, Placer

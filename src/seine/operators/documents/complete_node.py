@@ -19,8 +19,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from seine.graph.node import NodesView, Signature
 from seine.graph.node_words import ColumnWords, NodeWords, QueryWords, RowPart
-from seine.graph.standing_nodes import NodesView, Signature
 from seine.operators.documents.complete_step import CompleteStep
 from seine.operators.documents.document_words import comparison_words, listed, users_of
 from seine.operators.step.working_nodes import HostFlow, StatelessNode

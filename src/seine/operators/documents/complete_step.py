@@ -48,8 +48,7 @@ from seine.operators.documents.operand_rows import (
 )
 from seine.operators.state.work_budget import NodeFault, byte_account
 from seine.operators.step.working_nodes import AnyOutput, ArrivedDelta, Pushing
-from seine.rows.coalesce import MIN_ROWS_OF_PIECE
-from seine.rows.delta import ARRIVAL_NUMBER, Delta, data_names
+from seine.rows.delta import ARRIVAL_NUMBER, MIN_ROWS_OF_PIECE, Delta, data_names
 from seine.typed_json import json_decoder
 
 if TYPE_CHECKING:

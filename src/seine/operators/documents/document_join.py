@@ -69,10 +69,9 @@ from seine.operators.state.sorted_run import SortedRun, take_rows
 from seine.operators.state.store import Store
 from seine.operators.state.work_budget import NodeFault, byte_account, spend_candidates
 from seine.rows.clock import Clock
-from seine.rows.coalesce import coalesce
-from seine.rows.delta import Delta, concat_batches, data_names
+from seine.rows.delta import Delta, coalesce, concat_batches, data_names
+from seine.rows.grouping import ranges
 from seine.rows.hashing import bucket_of, mix
-from seine.rows.pairs import ranges
 
 if TYPE_CHECKING:
     from seine.operators.documents.document_join_node import DocumentJoinNode

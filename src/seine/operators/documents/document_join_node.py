@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from seine.graph.node import NodesView, Signature
 from seine.graph.node_words import BoxContent, ColumnWords, NodeWords, QueryWords, RowPart
-from seine.graph.standing_nodes import NodesView, Signature
 from seine.operators.documents.document_join import DocumentJoinOperator
 from seine.operators.documents.document_words import class_words, listed, story_lines, users_of
 from seine.operators.documents.join_classes import JoinClasses, Orientation

@@ -31,7 +31,7 @@ from seine.operators.documents.held_documents import (
 from seine.operators.documents.join_classes import JoinClasses, known_places
 from seine.operators.documents.value_segments import segments_of
 from seine.operators.state.sorted_run import ProbeKeys, SortedRun
-from seine.rows.pairs import ranges
+from seine.rows.grouping import ranges
 
 _SAMPLED_DOCUMENTS = 64  # of one step
 _MOST_DOCUMENTS_COUNTED = 2_048  # then older samples count half

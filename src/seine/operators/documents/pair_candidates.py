@@ -27,7 +27,7 @@ from seine.operators.documents.join_classes import PATTERN_BITS, RankedClasses, 
 from seine.operators.documents.value_segments import ValueSegments, near_in_time, segments_of
 from seine.operators.state.sorted_run import ProbeKeys, SortedRun
 from seine.operators.state.work_budget import spend_candidates
-from seine.rows.pairs import ranges
+from seine.rows.grouping import ranges
 
 _MOST_AT_ONCE = 1 << 16  # pairs that are formed at once: arrays that stay in a cache
 

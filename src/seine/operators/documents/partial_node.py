@@ -21,9 +21,9 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from seine.documents.path_witnesses import LONGEST_HASHED
+from seine.graph.node import NodesView, Signature
 from seine.graph.node_words import ColumnWords, NodeWords, RowPart
 from seine.graph.parameter_table import ParameterTable
-from seine.graph.standing_nodes import NodesView, Signature
 from seine.operators.documents.operand_bindings import PartialCombination
 from seine.operators.documents.operand_rows import (
     APART,

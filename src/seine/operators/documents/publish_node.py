@@ -24,9 +24,8 @@ import pyarrow as pa
 
 from seine.algebra.plan_text import column_name
 from seine.documents.parse_document import fault_of
-from seine.graph.node import SelectingNode
+from seine.graph.node import NodesView, SelectingNode, Signature
 from seine.graph.node_words import ColumnWords, NodeWords, RowPart
-from seine.graph.standing_nodes import NodesView, Signature
 from seine.operators.documents.operand_rows import DOCUMENT, RESULT_LATEST, column
 from seine.operators.match.filters import Tables, selection_of
 from seine.operators.match.selection import matched

@@ -26,9 +26,9 @@ import numpy as np
 import pyarrow as pa
 
 from seine.documents.path_witnesses import PathWitnesses, WitnessFinder
+from seine.graph.node import NodesView, Signature
 from seine.graph.node_words import ColumnWords, NodeWords, QueryWords, RowPart
 from seine.graph.parameter_table import ParameterTable
-from seine.graph.standing_nodes import NodesView, Signature
 from seine.operators.documents.document_words import listed, path_words, story_lines, users_of
 from seine.operators.documents.operand_rows import OPERAND
 from seine.operators.step.working_nodes import AnyOutput, ArrivedDelta, HostFlow, Pushing, StatelessNode

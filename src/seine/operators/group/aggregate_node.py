@@ -38,9 +38,8 @@ from seine.algebra.expressions import Column, Expression, Literal, conjuncts, su
 from seine.algebra.plan import AggregateCall
 from seine.algebra.plan_text import column_name, describe_aggregate
 from seine.algebra.types import BIGINT
-from seine.graph.node import Filter, Node
+from seine.graph.node import Family, Filter, Node, NodesView, Signature
 from seine.graph.node_words import ColumnWords, NodeWords, RowPart
-from seine.graph.standing_nodes import Family, NodesView, Signature
 from seine.operators.aggregates.argument import value_of
 from seine.operators.aggregates.calls import CompiledAggregate, compile_call
 from seine.operators.aggregates.registered import compile_registered

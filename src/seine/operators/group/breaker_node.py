@@ -7,9 +7,8 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from seine.algebra.expressions import Expression
-from seine.graph.node import Node
+from seine.graph.node import Node, NodesView, Signature
 from seine.graph.node_words import ColumnWords, RowPart
-from seine.graph.standing_nodes import NodesView, Signature
 from seine.operators.match.fan_step import FanNode
 
 

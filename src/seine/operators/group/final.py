@@ -36,8 +36,8 @@ import pyarrow.compute as pc
 
 from seine.algebra.arrays import AnyArray, IntArray
 from seine.algebra.expressions import Expression
+from seine.graph.node import NodesView, Signature
 from seine.graph.node_words import ColumnWords, NodeWords, RowPart
-from seine.graph.standing_nodes import NodesView, Signature
 from seine.operators.join.final_time import FinalTime, final_from, passed
 from seine.operators.join.join_purge import HeldRows
 from seine.operators.join.key_punctuations import Punctuators

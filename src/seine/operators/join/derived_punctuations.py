@@ -33,9 +33,8 @@ import pyarrow as pa
 
 from seine.algebra.arrays import AnyArray
 from seine.algebra.expressions import Column
-from seine.graph.node import Node, Port
+from seine.graph.node import Node, NodesView, Port, Signature
 from seine.graph.node_words import ColumnWords, NodeWords, RowPart
-from seine.graph.standing_nodes import NodesView, Signature
 from seine.operators.state.runs import Runs
 from seine.operators.state.sorted_run import END, KEY, START, SortedRun, take_rows
 from seine.operators.state.store import Store

@@ -44,12 +44,12 @@ from seine.operators.state.runs import Runs
 from seine.operators.state.sorted_run import EARLY, END, KEY, START, UNTIL, SortedRun
 from seine.operators.state.store import Store
 from seine.rows.clock import Clock
-from seine.rows.coalesce import coalesce
 from seine.rows.delta import (
     FOREVER,
     NEVER,
     Delta,
     DerivedPunctuations,
+    coalesce,
     concat_batches,
     data_names,
     identity_names,

@@ -16,9 +16,8 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 from seine.algebra.expressions import Expression, shift_columns
-from seine.graph.node import FilteringNode
+from seine.graph.node import Family, FilteringNode, NodesView, Signature
 from seine.graph.node_words import BoxContent, ColumnWords, NodeWords, RowPart
-from seine.graph.standing_nodes import Family, NodesView, Signature
 from seine.operators.join.derived_punctuations import DerivedPunctuationsNode, derived_punctuations_of
 from seine.operators.join.final_time import FinalTime
 from seine.operators.join.join import JoinOperator

@@ -14,7 +14,7 @@ from seine.operators.join.combination import GatheredRows, PairProjection
 from seine.operators.match.any_of import AnyOf
 from seine.operators.state.sorted_run import END, KEY, START, SortedRun
 from seine.rows.delta import concat_batches, identity_names
-from seine.rows.pairs import Pairs
+from seine.rows.grouping import Pairs
 
 if TYPE_CHECKING:
     from seine.operators.join.join_node import JoinNode

@@ -23,8 +23,7 @@ from seine.operators.match.any_of import AnyOf
 from seine.operators.state.relation_index import RelationIndex
 from seine.operators.state.sorted_run import KEY
 from seine.operators.step.working_nodes import AnyOutput, ArrivedDelta, Pushing
-from seine.rows.coalesce import coalesce
-from seine.rows.delta import Delta, carried_names
+from seine.rows.delta import Delta, carried_names, coalesce
 
 if TYPE_CHECKING:
     from seine.operators.join.lookup_node import LookupNode

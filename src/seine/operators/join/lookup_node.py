@@ -10,9 +10,8 @@ from dataclasses import dataclass
 
 from seine.algebra.expressions import Expression
 from seine.algebra.types import Type
-from seine.graph.node import FilteringNode
+from seine.graph.node import FilteringNode, NodesView, Signature
 from seine.graph.node_words import BoxContent, ColumnWords, NodeWords, RowPart
-from seine.graph.standing_nodes import NodesView, Signature
 from seine.operators.join.join_words import describe_equalities, sides_read, split_join_text
 from seine.operators.join.lookup import LookupOperator, LookupStep
 from seine.operators.match.filters import any_of

@@ -39,9 +39,8 @@ from seine.operators.limited.tokens import Carrier, Relations
 from seine.operators.state.event_queue import RowBuffer
 from seine.operators.state.store import Store
 from seine.rows.clock import Clock
-from seine.rows.coalesce import coalesce
 from seine.rows.column_arrays import to_doubles
-from seine.rows.delta import ARRIVAL_NUMBER, FOREVER, Delta, concat_batches
+from seine.rows.delta import ARRIVAL_NUMBER, FOREVER, Delta, coalesce, concat_batches
 from seine.shedding.arrivals import Arrivals
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from seine.algebra.expressions import conjunction
 from seine.algebra.memory_limit import UNLIMITED, MemoryLimit
 from seine.algebra.star import Star, StarItem
+from seine.graph.node import NodesView, Signature
 from seine.graph.node_words import ColumnWords, NodeWords, RowPart
-from seine.graph.standing_nodes import NodesView, Signature
 from seine.operators.limited.limited_join import LimitedOperator
 from seine.operators.step.working_nodes import HostFlow, StatefulNode
 

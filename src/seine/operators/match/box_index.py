@@ -27,7 +27,7 @@ import numpy as np
 from seine.algebra.arrays import IntArray
 from seine.operators.match.boxes import BoxBound, Boxes
 from seine.operators.match.code_lookup import CodeGroups
-from seine.rows.pairs import ranges
+from seine.rows.grouping import ranges
 
 _MOST_CELLS_AT_ONCE = 1 << 20  # (row, box) pairs compared at once: bounds memory
 _MOST_DIRECT_COMPARISONS = 1 << 15  # comparisons that are cheaper than any search

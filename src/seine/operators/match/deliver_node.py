@@ -13,9 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from seine.algebra.expressions import Expression
-from seine.graph.node import SelectingNode, TablePart
+from seine.graph.node import NodesView, SelectingNode, Signature, TablePart
 from seine.graph.node_words import BoxContent, ColumnWords, NodeWords, RowPart
-from seine.graph.standing_nodes import NodesView, Signature
 from seine.operators.match.deliver_step import DeliverStep
 from seine.operators.step.record_form import Form
 from seine.operators.step.working_nodes import HostFlow, StatelessNode

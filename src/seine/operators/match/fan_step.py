@@ -34,9 +34,8 @@ from seine.evaluate.data_columns import DataColumns
 from seine.evaluate.evaluate import evaluate
 from seine.evaluate.kernels.spending import begin, spend
 from seine.evaluate.kernels.window_bounds import latest_starts
-from seine.graph.node import SelectingNode
+from seine.graph.node import NodesView, SelectingNode, Signature
 from seine.graph.node_words import ColumnWords, NodeWords, RowPart
-from seine.graph.standing_nodes import NodesView, Signature
 from seine.operators.match.computed_rows import Picked, computed, parameters_in
 from seine.operators.match.filters import Tables, selection_of, table_columns
 from seine.operators.match.residual import Pairs

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from seine.graph.node import Filter, FilteringNode
+from seine.graph.node import Filter, FilteringNode, NodesView, Signature
 from seine.graph.node_words import ColumnWords, NodeWords, RowPart
-from seine.graph.standing_nodes import NodesView, Signature
 from seine.operators.match.prefilter_step import PrefilterStep
 from seine.operators.step.working_nodes import HostFlow, StatelessNode
 

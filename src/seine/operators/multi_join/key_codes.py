@@ -12,8 +12,8 @@ import pyarrow as pa
 from seine.algebra.arrays import BoolArray, IntArray
 from seine.operators.state.sorted_run import KEY, SortedRun
 from seine.operators.state.work_budget import spend_candidates
+from seine.rows.grouping import ranges
 from seine.rows.hashing import mix
-from seine.rows.pairs import ranges
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2**64 over the golden ratio: a multiplier that spreads bits
 _ROW = "row"

@@ -44,8 +44,7 @@ from seine.operators.state.runs import Runs
 from seine.operators.state.sorted_run import END, START, SortedRun, take_rows
 from seine.operators.state.store import Store
 from seine.rows.clock import Clock
-from seine.rows.coalesce import coalesce
-from seine.rows.delta import FOREVER, NEVER, Delta, DerivedPunctuations
+from seine.rows.delta import FOREVER, NEVER, Delta, DerivedPunctuations, coalesce
 
 if TYPE_CHECKING:
     from seine.operators.multi_join.multi_join_node import MultiJoinNode

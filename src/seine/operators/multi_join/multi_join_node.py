@@ -20,9 +20,8 @@ from dataclasses import dataclass
 
 from seine.algebra.expressions import Expression, columns_of
 from seine.algebra.types import Type
-from seine.graph.node import FilteringNode
+from seine.graph.node import FilteringNode, NodesView, Signature
 from seine.graph.node_words import BoxContent, ColumnWords, NodeWords, RowPart
-from seine.graph.standing_nodes import NodesView, Signature
 from seine.operators.join.derived_punctuations import derived_punctuations_of
 from seine.operators.join.join_words import join_box_lines, shifted
 from seine.operators.match.filters import any_of

@@ -22,7 +22,7 @@ from seine.operators.search.known_tuples import ID, KnownTuples, equal_texts
 from seine.operators.search.tuple_columns import opposite
 from seine.operators.state.sorted_run import SortedRun
 from seine.operators.state.work_budget import uncounted
-from seine.rows.pairs import bounded_slices, ranges
+from seine.rows.grouping import bounded_slices, ranges
 
 SIDE, KEY_TEXT = "_side", "_key"
 MOST_PARTNERS_AT_ONCE = 1 << 17  # pairs of a tuple and a partner that are formed together, about

@@ -21,7 +21,7 @@ from seine.operators.search.searches import Searches
 from seine.operators.search.tuple_columns import opposite
 from seine.operators.state.sorted_run import SortedRun
 from seine.operators.state.work_budget import uncounted
-from seine.rows.pairs import ranges
+from seine.rows.grouping import ranges
 
 UNREACHED = 1 << 20  # more than any distance
 MOST_REMEMBERED = 1 << 22  # pairs of a tuple and a term whose distances are kept in an array

@@ -42,8 +42,7 @@ from seine.operators.state.identified_rows import take_identities
 from seine.operators.state.sorted_run import KEY, SortedRun
 from seine.operators.state.store import Store
 from seine.rows.clock import Clock
-from seine.rows.coalesce import coalesce
-from seine.rows.delta import FOREVER, Delta, concat_batches
+from seine.rows.delta import FOREVER, Delta, coalesce, concat_batches
 
 if TYPE_CHECKING:
     from seine.operators.search.search_node import SearchNode

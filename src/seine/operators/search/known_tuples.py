@@ -19,7 +19,7 @@ from seine.algebra.arrays import BoolArray, IntArray
 from seine.operators.search.searches import Searches
 from seine.operators.search.tuple_columns import EPOCH, KEYS, PLACES, SIDES, TABLE, TERMS, list_values
 from seine.rows.delta import FOREVER, NEVER
-from seine.rows.pairs import ranges
+from seine.rows.grouping import ranges
 
 ID = "_id"
 CARRIED = [ID, "_s", "_e", TABLE, EPOCH, TERMS, PLACES, SIDES, KEYS]

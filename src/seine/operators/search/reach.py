@@ -43,7 +43,7 @@ from seine.operators.search.tuple_columns import opposite, spread
 from seine.operators.state.sorted_run import KEY, SortedRun
 from seine.operators.state.work_budget import uncounted
 from seine.rows.delta import FOREVER
-from seine.rows.pairs import MAX_PAIRS_AT_ONCE, bounded_slices
+from seine.rows.grouping import MAX_PAIRS_AT_ONCE, bounded_slices
 
 TERM, HOPS = "_term", "_hops"
 _GRID = 8  # parts of a lifetime to which the ends of rows are rounded up, so that few of them differ

@@ -28,8 +28,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from seine.algebra.plan_text import column_name
+from seine.graph.node import NodesView, Signature
 from seine.graph.node_words import BoxContent, ColumnWords, NodeWords, QueryWords, RowPart
-from seine.graph.standing_nodes import NodesView, Signature
 from seine.operators.search.keyword_search import SearchOperator
 from seine.operators.search.searches import DIVIDED_QUERIES, SearchRow, searched_part
 from seine.operators.search.static_tuples import StaticTuples

@@ -27,7 +27,7 @@ from seine.operators.search.distances import Distances, nearest_of
 from seine.operators.search.growing_trees import Spending
 from seine.operators.search.query_index import pair_codes
 from seine.operators.search.searches import Searches
-from seine.rows.pairs import bounded_slices, ranges
+from seine.rows.grouping import bounded_slices, ranges
 
 MOST_LABELS_AT_ONCE = 1 << 20  # terms around new tuples, and candidates, that are looked at together
 MOST_TRIED = 4  # queries of a near term up to which they are tried and no partner is asked

@@ -20,9 +20,9 @@ import pyarrow as pa
 
 from seine.algebra.arrays import IntArray
 from seine.evaluate.data_columns import DataColumns
+from seine.graph.node import NodesView, Signature
 from seine.graph.node_words import ColumnWords, NodeWords, QueryWords, RowPart
 from seine.graph.parameter_table import ParameterTable
-from seine.graph.standing_nodes import NodesView, Signature
 from seine.operators.search.growing_trees import TreeRows
 from seine.operators.search.known_tuples import ID, KnownTuples
 from seine.operators.search.search_node import RECORD_NAMES
@@ -32,7 +32,7 @@ from seine.operators.search.tuple_columns import TEXT
 from seine.operators.search.watch_node import WatchNode
 from seine.operators.step.working_nodes import AnyOutput, ArrivedDelta, HostFlow, Pushing, StatelessNode
 from seine.rows.delta import data_names
-from seine.rows.pairs import ranges
+from seine.rows.grouping import ranges
 
 if TYPE_CHECKING:
     from seine.operators.search.watch_node import WatchNode

@@ -21,8 +21,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from seine.algebra.plan_text import column_name
+from seine.graph.node import NodesView, Signature
 from seine.graph.node_words import ColumnWords, NodeWords, QueryWords, RowPart
-from seine.graph.standing_nodes import NodesView, Signature
 from seine.operators.search.watch_step import WatchStep
 from seine.operators.search.watched_schema import WatchedEdge, WatchedSchema, WatchedTable
 from seine.operators.step.working_nodes import HostFlow, StatelessNode

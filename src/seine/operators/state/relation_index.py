@@ -27,8 +27,8 @@ from seine.disk_sync import sync_to_disk
 from seine.errors import RunError
 from seine.operators.state.sorted_run import FILTER, KEY, SLOTS, SortedRun, filter_width, leads_of, slot_bits
 from seine.operators.state.work_budget import spend_candidates
+from seine.rows.grouping import ranges
 from seine.rows.hashing import hash_columns, null_mask
-from seine.rows.pairs import ranges
 
 Key = Callable[[pa.RecordBatch], Sequence[pa.Array]]
 

@@ -31,7 +31,7 @@ import pyarrow as pa
 from seine.algebra.arrays import AnyArray, IntArray
 from seine.operators.state.work_budget import spend_candidates
 from seine.rows.delta import FOREVER, NEVER
-from seine.rows.pairs import Pairs, ranges
+from seine.rows.grouping import Pairs, ranges
 
 KEY, START, END, EARLY = "_k", "_s", "_e", "_d"
 UNTIL = "_u"  # from when on a row is of no use, where that may be before its end

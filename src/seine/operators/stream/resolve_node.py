@@ -24,8 +24,8 @@ import pyarrow as pa
 
 from seine.algebra.expressions import Column
 from seine.algebra.plan_text import column_name
+from seine.graph.node import NodesView, Signature
 from seine.graph.node_words import ColumnWords, NodeWords, RowPart
-from seine.graph.standing_nodes import NodesView, Signature
 from seine.operators.state.event_queue import RowBuffer
 from seine.operators.state.retractable_rows import RetractableRows
 from seine.operators.state.sorted_run import EARLY, END, KEY, START, SortedRun, take_rows
@@ -33,8 +33,7 @@ from seine.operators.state.store import Store
 from seine.operators.step.working_nodes import HostFlow, StatefulNode
 from seine.operators.stream.fifo import QueuedArrivals, Takers, take_fronts
 from seine.rows.clock import Clock
-from seine.rows.coalesce import coalesce
-from seine.rows.delta import FOREVER, Delta, data_names
+from seine.rows.delta import FOREVER, Delta, coalesce, data_names
 from seine.rows.grouping import group_rows
 
 

@@ -10,9 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from seine.algebra.plan_text import column_name
-from seine.graph.node import Node
+from seine.graph.node import Node, NodesView, Signature
 from seine.graph.node_words import ColumnWords, NodeWords, RowPart
-from seine.graph.standing_nodes import NodesView, Signature
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from seine.intake.journal import Entry
-from seine.rows.clock import Clock
-from seine.rows.clock_parts import ClockPart, raise_clock
+from seine.rows.clock import Clock, ClockPart, raise_clock
 from seine.typed_json import msgpack_decoder
 
 

@@ -29,7 +29,7 @@ from seine.intake.journal import Entry, run_name
 from seine.intake.parsed import DeadLine
 from seine.intake.punctuations import PunctuationStore
 from seine.rows.arrow_ipc import ipc_pieces
-from seine.rows.clock_parts import ClockPart, largest
+from seine.rows.clock import ClockPart, largest
 from seine.runtime.flow.admitted_rows import punctuation_delta, source_delta
 from seine.runtime.flow.control_record import ControlRecord
 from seine.runtime.flow.dataflow import CompiledVersion, compiled_version, set_compiled_aside

@@ -10,9 +10,9 @@ import pyarrow.compute as pc
 
 from seine.algebra.arrays import IntArray
 from seine.algebra.types import BIGINT, TIMESTAMP, Type
+from seine.rows.column_arrays import text_offsets
 from seine.rows.delta import FOREVER, NEVER
 from seine.rows.json_values import Piece, joined, object_pieces, printed, value_pieces
-from seine.rows.text_buffers import text_offsets
 
 
 def json_instants(times: pa.Array, domain: str) -> pa.Array:

@@ -13,8 +13,7 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
-from seine.graph.node import Node
-from seine.graph.state_place import Holding, StatePlace
+from seine.graph.node import Holding, Node, StatePlace
 from seine.network.network import Network
 from seine.runtime.folder.failures import Failure
 from seine.runtime.output.totals import Totals, exact_share

@@ -24,8 +24,8 @@ from seine.algebra.arrays import AnyArray, FloatArray, IntArray
 from seine.algebra.types import Type
 from seine.operators.state.work_budget import NodeFault, WorkBudget, WorkMeter
 from seine.operators.step.record_form import Form, RecordRows
+from seine.rows.column_arrays import text_bytes
 from seine.rows.delta import FOREVER, NEVER, concat_batches, data_names
-from seine.rows.text_buffers import text_bytes
 from seine.runtime.output.json_records import json_lines, line_starts
 from seine.runtime.output.task_report import ANY_TIME, QueryRanges, WrittenResults
 

@@ -23,7 +23,7 @@ from typing import Any
 
 from seine.disk_sync import write_whole
 from seine.errors import RunError, SeineError
-from seine.graph.state_place import Holding
+from seine.graph.node import Holding
 from seine.intake.journal import Entry
 from seine.intake.retention_limit import RetentionLimit
 from seine.runtime.folder.deployment import Deployment

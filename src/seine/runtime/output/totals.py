@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from msgspec import Struct
 
-from seine.graph.state_place import Holding, StatePlace
+from seine.graph.node import Holding, StatePlace
 from seine.operators.limited.memory_account import MemoryAccount
 from seine.runtime.folder.settings import read_record
 from seine.runtime.output.segmented_file import LogSegment

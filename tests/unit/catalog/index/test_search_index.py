@@ -1,4 +1,4 @@
-"""The computation index against definitions tried on all entered sets, on both databases."""
+"""The computation index against definitions tried on all entered sets."""
 
 from __future__ import annotations
 
@@ -20,29 +20,22 @@ from seine.catalog.index import index_tables as t
 from seine.catalog.index import search_index as weaker_module
 from seine.catalog.index import stronger as stronger_module
 from seine.catalog.index.clauses import SearchResult
-from seine.catalog.storage.stored_query import StoredQuery
+from seine.catalog.tables.stored import StoredQuery
 from seine.errors import SeineError
 from seine.optimizer.canonical.atoms import Atom, PredicateSet
 from seine.optimizer.canonical.canonicalise import canonicalise
 from seine.optimizer.canonical.implies import implies
 from tests.support.canonical_conditions import random_condition
 from tests.support.index_conditions import RandomConditions, holds, satisfied, set_implies
-from tests.support.postgres_server import postgres_database
 from tests.support.seeds import seeds
 
 TABLES = (t.topology, t.term, t.literal, t.clause, t.alternative, t.predicate_set, t.set_clause, t.entry)
 BID, ITEM = Topology("select", ("bid",)), Topology("select", ("item",))
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
-def shared(request: pytest.FixtureRequest) -> Iterator[Catalog]:
-    if request.param == "sqlite":
-        yield Catalog()
-        return
-    with postgres_database(request.getfixturevalue("postgres")) as address:
-        catalog = Catalog(address.replace("postgresql://", "postgresql+psycopg://"))
-        yield catalog
-        catalog.close()
+@pytest.fixture(scope="module")
+def shared() -> Catalog:
+    return Catalog()
 
 
 @pytest.fixture

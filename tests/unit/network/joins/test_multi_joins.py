@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from seine.frontends.script.script_file import read_script
+from seine.frontends.script.parser import read_script
 from seine.network.network import Network, build_network
 from seine.network.network_record import NetworkRecord
 from seine.network.plan.strategy import CONFIGURATIONS

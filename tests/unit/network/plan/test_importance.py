@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from seine.archive.offline_optimum import optimum_of
-from seine.frontends.script.script_file import read_script
+from seine.frontends.script.parser import read_script
 from seine.run_local import run_local
 
 _COLUMNS = "(ts BIGINT, a BIGINT, imp {type}) TIMESTAMP BY ts WINDOW 5 IMPORTANCE BY imp"

@@ -9,7 +9,7 @@ import pytest
 
 from seine.cli.main import main
 from seine.errors import SeineError
-from seine.frontends.script.script_file import read_script
+from seine.frontends.script.parser import read_script
 from seine.network.network import Network, build_network
 from seine.network.plan.strategy import CONFIGURATIONS
 from seine.operators.join.join_node import JoinNode

@@ -13,7 +13,7 @@ import pytest
 
 from seine.algebra.expressions import Column
 from seine.algebra.types import BIGINT
-from seine.frontends.script.script_file import read_script
+from seine.frontends.script.parser import read_script
 from seine.graph.node import Filter, Node, Port
 from seine.graph.parameter_table import ParameterTable
 from seine.network.network import Network, build_network

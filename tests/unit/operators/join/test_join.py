@@ -15,7 +15,7 @@ import pytest
 from seine.algebra.expressions import Call, Column, Expression
 from seine.algebra.types import BIGINT, BOOLEAN, DATE, DOUBLE, STRING, Type
 from seine.operators.state.store import MemoryStore
-from seine.rows import pairs
+from seine.rows import grouping
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, Delta
 from tests.support.join_streams import Row, Side, append_steps, drive, joining, shuffled, stream
@@ -59,13 +59,13 @@ def expected(left: list[Row], right: list[Row], keyed: bool, residual: bool, out
     return emitted
 
 
-@pytest.mark.parametrize("chunk", [7, pairs.MAX_PAIRS_AT_ONCE])
+@pytest.mark.parametrize("chunk", [7, grouping.MAX_PAIRS_AT_ONCE])
 @pytest.mark.parametrize("residual", [None, LESS])
 @pytest.mark.parametrize("pool", [*POOLS, "none"])
 def test_join_is_a_nested_loop(
     pool: str, residual: Expression | None, chunk: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pairs.ranges, "__defaults__", (chunk,))
+    monkeypatch.setattr(grouping.ranges, "__defaults__", (chunk,))
     type_, values = POOLS.get(pool, POOLS["bigint"])
     side = Side((type_, BIGINT), (Column(0, type_),) if pool != "none" else ())
     total = 0

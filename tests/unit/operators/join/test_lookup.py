@@ -15,7 +15,7 @@ from seine.algebra.types import BIGINT, BOOLEAN, STRING, Type
 from seine.operators.join.lookup import LookupOperator
 from seine.operators.join.lookup_node import LookupNode
 from seine.operators.match.filters import any_of
-from seine.rows import pairs
+from seine.rows import grouping
 from seine.rows.delta import Delta
 from tests.support.join_streams import Row, Side, condition_filters, tuples
 from tests.support.seeds import seed_range
@@ -71,13 +71,13 @@ def expected(
     return emitted
 
 
-@pytest.mark.parametrize("chunk", [5, pairs.MAX_PAIRS_AT_ONCE])
+@pytest.mark.parametrize("chunk", [5, grouping.MAX_PAIRS_AT_ONCE])
 @pytest.mark.parametrize("residual", [None, LESS])
 @pytest.mark.parametrize("pool", POOLS)
 def test_lookup_is_a_nested_loop(
     pool: str, residual: Expression | None, chunk: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pairs.ranges, "__defaults__", (chunk,))
+    monkeypatch.setattr(grouping.ranges, "__defaults__", (chunk,))
     type_, values = POOLS[pool]
     key = () if pool == "none" else (Column(0, type_),)
     total = 0

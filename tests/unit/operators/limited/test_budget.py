@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from seine.errors import SeineError
-from seine.frontends.script.script_file import read_script
+from seine.frontends.script.parser import read_script
 from seine.operators.limited import window_capacity
 from seine.operators.limited.budget import divided
 from seine.run import Options, Run

@@ -11,7 +11,7 @@ from seine.algebra.types import BIGINT, STRING
 from seine.operators.multi_join import chained_purge, multi_join
 from seine.operators.multi_join.multi_join import LAZY, PurgePace
 from seine.operators.multi_join.multi_time_bounds import TimeBound
-from seine.rows import pairs
+from seine.rows import grouping
 from tests.support.multi_join_streams import (
     Drive,
     Punctuation,
@@ -59,7 +59,7 @@ def test_no_way_to_purge_changes_an_answer(how: str, monkeypatch: pytest.MonkeyP
         pace = PurgePace(punctuation=2, row=1, small=5)
     elif how == "few chains at once":
         monkeypatch.setattr(chained_purge, "MOST_CHAINS_AT_ONCE", 2)
-        monkeypatch.setattr(pairs.ranges, "__defaults__", (3,))
+        monkeypatch.setattr(grouping.ranges, "__defaults__", (3,))
     else:
         monkeypatch.setattr(multi_join, "LEAST_ROWS_TO_COMPACT", 2)
     for seed in seed_range(16, first=100):

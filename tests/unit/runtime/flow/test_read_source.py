@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from seine.errors import SeineError
-from seine.frontends.script.script_file import read_script
+from seine.frontends.script.parser import read_script
 from seine.intake.arrived_records import WALL
 from seine.intake.intake import Intake
 from seine.intake.journal import Journal

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from seine.frontends.script.script_file import read_script
+from seine.frontends.script.parser import read_script
 from seine.operators.state.work_budget import WorkBudget
 from seine.run import Options, Run
 from seine.runtime.flow.dataflow import compiled_version

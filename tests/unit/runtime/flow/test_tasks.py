@@ -19,7 +19,7 @@ from seine.algebra.types import BIGINT, TIMESTAMP, Field
 from seine.disk_sync import write_whole
 from seine.errors import SeineError
 from seine.evaluate.data_columns import DataColumns
-from seine.frontends.script.script_file import read_script
+from seine.frontends.script.parser import read_script
 from seine.graph.node_kinds import node_to_json
 from seine.intake.journal import Entry
 from seine.operators.join.lookup_node import LookupNode

@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from seine.errors import ScriptError, SeineError
-from seine.frontends.script.script_file import read_script
+from seine.frontends.script.parser import read_script
 from seine.run import Options, Run
 from seine.run_local import run_local
 from seine.runtime.folder import relation_watch

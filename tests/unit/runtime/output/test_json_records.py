@@ -28,9 +28,9 @@ from seine.algebra.types import (
     YEAR_MONTH,
     Type,
 )
+from seine.rows.column_arrays import text_bytes
 from seine.rows.delta import FOREVER, NEVER
 from seine.rows.json_values import json_strings
-from seine.rows.text_buffers import text_bytes
 from seine.runtime.output.json_records import json_instants, json_lines
 from tests.support.seeds import seeds
 

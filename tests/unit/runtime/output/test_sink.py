@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from seine.errors import RunError, SeineError
-from seine.graph.state_place import StatePlace
+from seine.graph.node import StatePlace
 from seine.intake.journal import Draft, Entry
 from seine.intake.retention_limit import RetentionLimit
 from seine.runtime.folder.deployment import Deployment

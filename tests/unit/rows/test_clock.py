@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import random
 
-from seine.rows.clock import Clock
-from seine.rows.clock_parts import ClockPart, raise_clock
+from seine.rows.clock import Clock, ClockPart, raise_clock
 from tests.support.seeds import seed_range
 
 

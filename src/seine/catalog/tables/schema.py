@@ -1,12 +1,11 @@
-"""The relational schema of the catalog, the same on SQLite and PostgreSQL.
+"""The relational schema of the catalog, on SQLite.
 
 Names are unbounded text, so uniqueness is on `key`, a digest of the name in lower case: two
 names that differ only in case clash, and a name of any length fits an index.
 
-A row of `node` says what a node is from the network version `added` on, and goes when the node does. So
-saving a version costs what changed in it, and the rows are those of the network, however many versions there
-were. `node` is indexed by signature and `node_input` by both of its ends, so candidates for sharing are found
-without a scan over queries.
+A row of `node` says what a node is from the network version `added` on, and goes when the node does: the rows
+are those of the network, however many versions there were. They follow the network in a while; the setting
+`nodes` has the version that they show.
 
 Cites: ARGUS 5.1.4 (topology connections: DPredSet, SVOA, JVOA), 5.1.5 (relational model for indexing)
 """
@@ -41,8 +40,7 @@ metadata = MetaData(
     }
 )
 
-# BIGINT keys, except that SQLite numbers rows by itself only when the column is INTEGER.
-Id = BigInteger().with_variant(Integer, "sqlite")
+Id = Integer()  # SQLite numbers rows by itself only when the column is INTEGER
 
 
 def _part_of(column: str, *, name: str, primary_key: bool = True) -> Column[int]:
@@ -215,7 +213,7 @@ node = Table(
     metadata,
     Column("row", Id, primary_key=True),
     Column("id", BigInteger, nullable=False),
-    Column("added", BigInteger, ForeignKey("seine_network_version.version"), nullable=False),
+    Column("added", BigInteger, ForeignKey("seine_network_version.version"), nullable=False, index=True),
     Column("removed", BigInteger, ForeignKey("seine_network_version.version")),  # always NULL: the row goes
     Column("kind", String(32), nullable=False),
     Column("stage", Integer, nullable=False),

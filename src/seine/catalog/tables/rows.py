@@ -16,8 +16,7 @@ from typing import Any
 from sqlalchemy import Connection, Insert, Table, insert, select
 from sqlalchemy.exc import IntegrityError
 
-from seine.catalog.storage import catalog_tables as t
-from seine.catalog.storage.database import violated
+from seine.catalog.tables import schema as t
 from seine.errors import SeineError
 
 _MOST_PARAMETERS = 500  # in one statement; databases limit them
@@ -33,6 +32,18 @@ def refusing(connection: Connection, message: str, hint: str, *, on: str = "uniq
         if violated(error) != on:
             raise
         raise SeineError(message, hint=hint) from error
+
+
+def violated(error: IntegrityError) -> str:
+    """The kind of constraint that a statement violated: `unique`, `reference` or `other`."""
+    return _CONSTRAINTS.get(str(getattr(error.orig, "sqlite_errorname", None)), "other")
+
+
+_CONSTRAINTS = {
+    "SQLITE_CONSTRAINT_UNIQUE": "unique",
+    "SQLITE_CONSTRAINT_PRIMARYKEY": "unique",
+    "SQLITE_CONSTRAINT_FOREIGNKEY": "reference",
+}
 
 
 def insert_row(connection: Connection, table: Table, **values: Any) -> Any:
@@ -54,9 +65,7 @@ def insert_plain_rows(connection: Connection, statement: Insert, rows: list[dict
 
     SQLite takes such values as they are, so none of them has to be looked at on the way.
     """
-    if not rows or connection.dialect.name != "sqlite":
-        if rows:
-            connection.execute(statement, rows)
+    if not rows:
         return
     compiled = statement.compile(dialect=connection.dialect, column_keys=[*rows[0]])
     columns = compiled.positiontup
@@ -110,7 +119,7 @@ def signature(form: dict[str, Any]) -> str:
 
 
 def storable(text: str) -> str:
-    """The text, unchanged; an error if it has characters that not every database can hold."""
+    """The text, unchanged; an error if it has characters that a text of a database cannot hold."""
     if "\0" in text or not (text.isascii() or _encodable(text)):
         raise SeineError(
             f"{shown(text)} has a character that cannot be stored", hint="leave out U+0000 and surrogates"

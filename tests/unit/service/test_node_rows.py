@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from seine.catalog.catalog_change import CatalogChange
+from seine.errors import SeineError
+from seine.service import node_rows
 from tests.support.service_rig import Rig, rig_of_two_streams
 
 PAIR = "SELECT s.a FROM s, t WHERE s.a = t.a AND "
 
 
 @pytest.fixture
-def rig(tmp_path: Path) -> Iterator[Rig]:
+def rig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Rig]:
+    monkeypatch.setattr(node_rows, "PAUSE_SECONDS", 0.0)
     yield from rig_of_two_streams(tmp_path)
 
 
@@ -24,6 +30,18 @@ def ask(rig: Rig, sql: str) -> list[tuple[Any, ...]]:
     path = rig.folder / "state" / "catalog.db"
     with sqlite3.connect(path) as connection:
         return connection.execute(sql).fetchall()
+
+
+def shown(rig: Rig) -> int:
+    """The version of the network that the rows show."""
+    return json.loads(ask(rig, "SELECT value FROM seine_setting WHERE name = 'nodes'")[0][0])
+
+
+def await_rows(rig: Rig) -> None:
+    deadline = time.monotonic() + 30
+    while shown(rig) != rig.service.registrar.view.version:
+        assert time.monotonic() < deadline, "the rows did not follow"
+        time.sleep(0.01)
 
 
 NODES = "SELECT id, kind, stage FROM seine_node ORDER BY id"
@@ -36,6 +54,7 @@ ORDER BY 1, i.port"""
 
 def agrees(rig: Rig) -> int:
     """Compare the relations with the network that runs; the result is the number of its nodes."""
+    await_rows(rig)
     network = rig.service.registrar.network
     nodes = sorted(network.nodes.values(), key=lambda node: node.id)
     assert ask(rig, NODES) == [(node.id, node.kind, node.stage) for node in nodes]
@@ -67,6 +86,7 @@ def test_the_relations_are_the_network_whatever_comes_and_goes(rig: Rig) -> None
 
 def test_a_user_sees_who_shares_a_join_and_what_it_stands_on(rig: Rig) -> None:
     rig.register(f"CREATE QUERY one AS {PAIR}t.b > 3; CREATE QUERY two AS {PAIR}t.b > 4;")
+    await_rows(rig)
     shared = """SELECT n.kind, COUNT(*) FROM seine_node n JOIN seine_node_user u ON u.node_id = n.id
     WHERE n.kind = 'join' GROUP BY n.id"""
     assert ask(rig, shared) == [("join", 2)]
@@ -78,3 +98,49 @@ def test_a_user_sees_who_shares_a_join_and_what_it_stands_on(rig: Rig) -> None:
     shapes = """SELECT p.shape FROM seine_node n JOIN seine_node_predicate p ON p.node_id = n.id
     WHERE n.kind = 'prefilter'"""
     assert any("?" in shape for (shape,) in ask(rig, shapes))
+
+
+def test_a_change_is_true_before_its_rows_and_a_crash_between_leaves_no_trace(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rig.register(f"CREATE QUERY one AS {PAIR}t.b > 3;")
+    few = agrees(rig)
+    rig.service._node_rows.close()
+    rig.register(f"CREATE QUERY two AS {PAIR}t.b > 4; CREATE QUERY n AS SELECT COUNT(*) AS n FROM s;")
+    rig.service.registrar.drop("one")
+    assert shown(rig) < rig.service.registrar.view.version
+    assert len(ask(rig, NODES)) == few
+    rig.crash()
+    assert agrees(rig) > few
+
+
+def test_changes_that_come_together_are_written_once(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    agrees(rig)
+    monkeypatch.setattr(node_rows, "PAUSE_SECONDS", 3600.0)
+    for number in range(3):
+        rig.register(f"CREATE QUERY q{number} AS {PAIR}t.b > {number};")
+    versions = "SELECT version FROM seine_network_version ORDER BY 1"
+    assert (shown(rig), ask(rig, versions)) == (0, [(1,), (2,), (3,)])
+    rig.service.close()  # it writes what is left
+    assert (shown(rig), ask(rig, versions)) == (3, [(3,)])
+    rig.open()
+    agrees(rig)
+
+
+def test_rows_of_what_runs_are_written_when_the_disk_takes_them_again(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    agrees(rig)
+    write, failures = CatalogChange.write_nodes, iter([SeineError("the disk is full")] * 2)
+
+    def fail_twice(*arguments: Any, **named: Any) -> None:
+        for failure in failures:
+            raise failure
+        write(*arguments, **named)
+
+    monkeypatch.setattr(CatalogChange, "write_nodes", fail_twice)
+    rig.register(f"CREATE QUERY one AS {PAIR}t.b > 3;")
+    agrees(rig)
+    assert [record.error for record in caplog.records if "rows of nodes" in record.message] == [
+        "the disk is full"
+    ] * 2

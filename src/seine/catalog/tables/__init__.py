@@ -1,0 +1,1 @@
+"""The tables of the catalog: their schema, and what rows stand for."""
