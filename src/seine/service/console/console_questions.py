@@ -113,7 +113,7 @@ class ConsoleQuestions:
             lambda: self._parsed(text, folder, replace, known),
             known,
             service.deployment.settings.depth,
-            registrar.preview,
+            service.relations.preview,
             lambda script: registrar.refuse_script(script, who),
         )
 
@@ -138,7 +138,7 @@ class ConsoleQuestions:
             known=known,
             replace=replace,
             pushed=service.folder.pushed,
-            within=service.registrar.source_roots,
+            within=service.source_roots,
         )
 
     def schema(self) -> SchemaAnswer:

@@ -20,7 +20,7 @@ from typing import Literal, TypeVar
 from msgspec import structs
 
 from seine.algebra.plan import Query
-from seine.catalog import QueryPosition, StoredSink
+from seine.catalog.tables.stored import QueryPosition, StoredSink
 from seine.errors import SeineError
 from seine.frontends.script.script import Declarations
 from seine.graph.node import Holding, Node
@@ -72,7 +72,7 @@ class RegisteredQuery:
 
 
 @dataclass(frozen=True)
-class ServiceView:
+class View:
     """Everything registered in a service after one committed change, by lower-case names.
 
     `version`, `next_id` and `depth` are those of the network whose `nodes` these are; `estimates` is
@@ -136,7 +136,7 @@ class ServiceView:
         """The join of a query that is limited by memory."""
         return next((i for i in registered.nodes if isinstance(self.nodes[i], LimitedNode)), None)
 
-    def moved(self, births: Mapping[str, int], network: Network) -> ServiceView:
+    def moved(self, births: Mapping[str, int], network: Network) -> View:
         """The view after queries, by key, have gone over to the groups of other births."""
         registered = self.registered.copy()
         for key, birth_epoch in births.items():

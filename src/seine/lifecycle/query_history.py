@@ -14,8 +14,8 @@ from seine.algebra.search_plan import Search
 from seine.errors import SeineError
 from seine.intake.journal import Entry
 from seine.intake.retained_entries import RetainedEntries
+from seine.lifecycle.view import View
 from seine.runtime.history_replay import HistoryStart, PendingReplay, pending_replay
-from seine.service.published_view import ServiceView
 
 BEFORE_ALL_TIME = -(2**63)
 
@@ -111,7 +111,7 @@ def _refuse_short(
         )
 
 
-def pending_replays(view: ServiceView, last: Entry | None) -> list[PendingReplay]:
+def pending_replays(view: View, last: Entry | None) -> list[PendingReplay]:
     """The running queries that have not caught up with their history, in order of registration."""
     pending = []
     for key, start in view.histories.items():

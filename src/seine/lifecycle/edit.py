@@ -1,14 +1,13 @@
-"""A change of what is registered, worked out before anything is touched.
-
-What the audit log will have of a change: written with the change, by one transaction, then to the log.
-"""
+"""A change of what is registered, worked out before anything is touched, and what came of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from msgspec import Struct
 
 from seine.algebra.definitions import RelationDef, StreamDef
 from seine.algebra.document_plan import publication
@@ -16,9 +15,14 @@ from seine.algebra.plan import Query, tables_of
 from seine.algebra.search_plan import SchemaGraphs, Search
 from seine.errors import Position, TakenError
 from seine.frontends.script.script import Declarations, Script
+from seine.lifecycle.view import RegisteredQuery, View
 from seine.runtime.folder.failures import Failure
 from seine.runtime.history_replay import HistoryStart
-from seine.service.published_view import RegisteredQuery, ServiceView
+
+if TYPE_CHECKING:
+    from seine.catalog.index import Placement
+
+Computed: TypeAlias = "Mapping[str, list[Placement]]"  # by query, what it computes
 
 
 @dataclass(frozen=True)
@@ -36,15 +40,16 @@ class Edit:
     fail: Mapping[str, Failure] = field(default_factory=dict)
     positions: Mapping[str, Position] = field(default_factory=dict)
     altered: frozenset[str] = frozenset()  # streams that get a column more, and go on
+    script: RegisteredScript | None = None  # that asks for it
     by: str | None = None  # who asked for it
     notes: tuple[AuditNote, ...] = ()  # what the audit log will have of it
 
-    def owner(self, view: ServiceView, key: str) -> str | None:
+    def owner(self, view: View, key: str) -> str | None:
         """Whose a query that begins is: what takes the place of another keeps its owner."""
         before = view.registered.get(key)
         return self.by if before is None else before.owner
 
-    def begin(self, view: ServiceView) -> dict[str, Query]:
+    def begin(self, view: View) -> dict[str, Query]:
         """The queries that begin to run; a search that is resumed is over what is declared now."""
         resumed = {key: self._rebound(view.registered[key].query) for key in sorted(self.resume)}
         return {**self.come, **resumed}
@@ -55,7 +60,7 @@ class Edit:
         graphs = SchemaGraphs(self.declared.tables, self.declared.edges)
         return replace(query, plan=graphs.rebound(query.plan))
 
-    def cease(self, view: ServiceView) -> dict[str, Query]:
+    def cease(self, view: View) -> dict[str, Query]:
         """The queries that run and will not."""
         ending = [
             key for key in sorted(self.go | self.pause | self.fail.keys()) if not view.registered[key].paused
@@ -63,7 +68,7 @@ class Edit:
         return {key: view.registered[key].query for key in ending}
 
     def registered(
-        self, view: ServiceView, begun: Mapping[str, RegisteredQuery]
+        self, view: View, begun: Mapping[str, RegisteredQuery]
     ) -> MappingProxyType[str, RegisteredQuery]:
         """What is registered afterwards, in the order of registration."""
         registered = view.registered.copy()  # the one thing here that depends on how many there are
@@ -74,37 +79,35 @@ class Edit:
         registered.update(begun)
         return MappingProxyType(registered)
 
-    def failures(self, view: ServiceView) -> MappingProxyType[str, Failure]:
+    def failures(self, view: View) -> MappingProxyType[str, Failure]:
         """The queries that are in quarantine afterwards, and why."""
         kept = {key: one for key, one in view.failures.items() if key not in self.go | self.resume}
         return MappingProxyType({**kept, **self.fail})
 
-    def histories(
-        self, view: ServiceView, begun: Mapping[str, HistoryStart]
-    ) -> MappingProxyType[str, HistoryStart]:
+    def histories(self, view: View, begun: Mapping[str, HistoryStart]) -> MappingProxyType[str, HistoryStart]:
         """What queries that run afterwards began with; one that is resumed begins anew, without history."""
         ended = self.go | self.pause | self.fail.keys() | self.resume
         kept = {key: one for key, one in view.histories.items() if key not in ended}
         return MappingProxyType({**kept, **begun})
 
-    def relations(self, view: ServiceView) -> list[RelationDef]:
+    def relations(self, view: View) -> list[RelationDef]:
         """The relations that are new."""
         before, after = view.declared.relations, self.declared.relations
         return [relation for name, relation in after.items() if before.get(name) is not relation]
 
-    def forgotten(self, view: ServiceView) -> set[str]:
+    def forgotten(self, view: View) -> set[str]:
         """The tables that are declared no more, or otherwise than before."""
         relations = view.declared.relations.items()
         gone = {name for name, one in relations if self.declared.relations.get(name) is not one}
         return gone | {*self.streams(view)[1]}
 
-    def changes_schema(self, view: ServiceView) -> bool:
+    def changes_schema(self, view: View) -> bool:
         """Whether tables or edges are others."""
         joining, leaving = self.streams(view)
         relations = self.declared.relations != view.declared.relations or bool(self.relations(view))
         return bool(joining or leaving) or relations or self.declared.edges != view.declared.edges
 
-    def drops_edges(self, view: ServiceView) -> bool:
+    def drops_edges(self, view: View) -> bool:
         return not {*view.declared.edges} <= {*self.declared.edges}
 
     def joined_relations(self) -> list[str]:
@@ -112,7 +115,7 @@ class Edit:
         joined = {end for edge in self.declared.edges for end in (edge.left, edge.right)}
         return [name for name in self.declared.relations if name in joined]
 
-    def streams(self, view: ServiceView) -> tuple[list[StreamDef], list[str]]:
+    def streams(self, view: View) -> tuple[list[StreamDef], list[str]]:
         """The streams that join and the names of those that leave; one may do both."""
         before, after = view.declared.streams, self.declared.streams
         coming = [name for name, stream in after.items() if before.get(name) is not stream]
@@ -120,14 +123,29 @@ class Edit:
         joining = [after[name] for name in coming if name not in self.altered]
         return joining, [name for name in leaving if name not in self.altered]
 
-    def moves_spark_streams(self, view: ServiceView) -> bool:
+    def moves_spark_streams(self, view: View) -> bool:
         """Whether streams that Spark reads come or go."""
         joining, leaving = self.streams(view)
         gone = [view.declared.streams[name] for name in leaving]
         return any(stream.reader is not None for stream in [*joining, *gone])
 
+    def changed_declarations(self, view: View) -> Iterator[str]:
+        """The streams, relations, views, joins and sinks that it makes or ends, in words."""
+        before, after = view.declared, self.declared
+        for word, old, new in (
+            ("stream", before.streams, after.streams),
+            ("relation", before.relations, after.relations),
+            ("view", before.views, after.views),
+            ("sink", before.sinks, after.sinks),
+        ):
+            for name in dict.fromkeys([*old, *new]):
+                if old.get(name) is not new.get(name):
+                    yield f"{word} {name}"
+        for edge in {*before.edges} ^ {*after.edges}:
+            yield f"join {edge.left}, {edge.right}"
 
-def edit_of_script(script: Script) -> Edit:
+
+def edit_of_script(script: Script, registered: RegisteredScript | None = None) -> Edit:
     queries = script.declarations.queries
     return Edit(
         script.declarations,
@@ -135,10 +153,11 @@ def edit_of_script(script: Script) -> Edit:
         go=frozenset(script.dropped),
         positions=script.positions,
         altered=script.altered,
+        script=registered,
     )
 
 
-def edit_of_drop(view: ServiceView, key: str) -> Edit:
+def edit_of_drop(view: View, key: str) -> Edit:
     _refuse_if_read(view, key, "drop")
     _refuse_if_delivered(view, key)
     declared = view.declared.copy()
@@ -146,20 +165,20 @@ def edit_of_drop(view: ServiceView, key: str) -> Edit:
     return Edit(declared, go=frozenset([key]))
 
 
-def edit_of_pause(view: ServiceView, key: str) -> Edit:
+def edit_of_pause(view: View, key: str) -> Edit:
     _refuse_if_read(view, key, "pause")
     return Edit(view.declared, pause=frozenset([key]))
 
 
-def edit_of_failures(view: ServiceView, failures: Mapping[str, Failure]) -> Edit:
+def edit_of_failures(view: View, failures: Mapping[str, Failure]) -> Edit:
     return Edit(view.declared, fail=failures)
 
 
-def edit_of_resume(view: ServiceView, key: str) -> Edit:
+def edit_of_resume(view: View, key: str) -> Edit:
     return Edit(view.declared, resume=frozenset([key]))
 
 
-def _refuse_if_read(view: ServiceView, key: str, what: str) -> None:
+def _refuse_if_read(view: View, key: str, what: str) -> None:
     """Refuse to take out a query whose published stream others read."""
     query = view.registered[key].query
     stream = publication(query)
@@ -171,7 +190,7 @@ def _refuse_if_read(view: ServiceView, key: str, what: str) -> None:
         raise TakenError(message, hint=f"{what} {readers[0]} first")
 
 
-def _refuse_if_delivered(view: ServiceView, key: str) -> None:
+def _refuse_if_delivered(view: View, key: str) -> None:
     """Refuse to drop a query that a sink reads."""
     query = view.registered[key].query.name
     reader = next((one for one in view.declared.sinks.values() if query in one.queries), None)
@@ -179,7 +198,22 @@ def _refuse_if_delivered(view: ServiceView, key: str) -> None:
         raise TakenError(f"sink {reader.name} reads query {query}", hint=f"DROP SINK {reader.name} first")
 
 
-PENDING = "audit"  # the setting of the catalog that has the lines of the last change
+class RegisteredScript(Struct, frozen=True):
+    """A script that was carried out, and the folder that its paths are relative to."""
+
+    text: str
+    folder: str
+    replace: bool = False
+
+
+class Asker(Protocol):
+    """Whoever asks for a change."""
+
+    @property
+    def name(self) -> str: ...
+
+    def refuse(self, edit: Edit, view: View) -> None:
+        """Refuse an edit that this one may not make."""
 
 
 @dataclass(frozen=True)
@@ -195,3 +229,30 @@ class AuditNote:
 
 
 Notes: TypeAlias = Sequence[AuditNote]  # what the audit log will have of a change
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a change did: from `entry` on, `version` of the network runs.
+
+    `computes` is what the queries that begin compute. `declared` are the streams, relations, views, joins
+    and sinks that came or went.
+    """
+
+    version: int
+    entry: int
+    registered: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
+    computes: Computed = field(default_factory=dict)
+    declared: tuple[str, ...] = ()
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What the audit log has of it."""
+        return {
+            "version": self.version,
+            "entry": self.entry,
+            "registered": list(self.registered),
+            "dropped": list(self.dropped),
+            "declared": list(self.declared),
+        }

@@ -13,27 +13,44 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import pyarrow as pa
 
 from seine.algebra.definitions import RelationDef
-from seine.algebra.plan import Query
+from seine.algebra.plan import Query, tables_needed
 from seine.errors import SeineError
+from seine.frontends.script.script import Declarations
 from seine.intake.admission import Letter
 from seine.intake.journal import Entry
 from seine.intake.relations import check_relation, load_relation
 from seine.intake.retained_entries import RetainedEntries
 from seine.intake.spark_feed import PipelineShape
-from seine.network.network import Network
+from seine.lifecycle.edit import Computed, Edit
+from seine.lifecycle.query_history import history_of, refuse_history
+from seine.lifecycle.view import View
+from seine.network.network import AddedQuery, Network
 from seine.network.searches.schema_change import SchemaChange
 from seine.runtime.folder.deployment import Deployment
-from seine.service.edit import Edit
-from seine.service.indexing import placements
-from seine.service.outcome import Computed
-from seine.service.published_view import ServiceView
-from seine.service.query_history import history_of, refuse_history
-from seine.service.restore import RelationsInUse, relations_of
+
+if TYPE_CHECKING:
+    from seine.catalog.index import Placement
+
+
+Describe: TypeAlias = "Callable[[Query, AddedQuery], list[Placement]]"
+
+
+@dataclass(frozen=True)
+class RelationsInUse:
+    """The relations that running queries read: how many queries name each one, and the tuples of all."""
+
+    uses: Counter[str] = field(default_factory=Counter)
+    tuples: Mapping[str, pa.RecordBatch] = field(default_factory=dict)
+
+
+def relations_of(queries: Iterable[Query], declared: Declarations) -> Counter[str]:
+    """How many of these queries name each relation; searches that follow the schema name none."""
+    return Counter(name for query in queries for name in tables_needed(query) if name in declared.relations)
 
 
 @dataclass(frozen=True)
@@ -41,18 +58,20 @@ class EditedNetwork:
     """An edit of what is registered, and the network and relations that it changes."""
 
     edit: Edit
-    view: ServiceView
+    view: View
     network: Network
     relations: RelationsInUse
 
-    def carry_out(self, birth_epoch: int, schema: SchemaChange, retained: RetainedEntries | None) -> Computed:
-        """Take queries out and add others; the result is what these compute."""
+    def carry_out(
+        self, birth_epoch: int, schema: SchemaChange, retained: RetainedEntries | None, describe: Describe
+    ) -> Computed:
+        """Take queries out and add others; the result is what these compute, as it is described."""
         edit, network = self.edit, self.network
         begin = edit.begin(self.view)
         for query in edit.cease(self.view).values():
             network.remove(query.name)
         self._change_streams(schema)
-        computes = self._add(begin, birth_epoch, retained)
+        computes = self._add(begin, birth_epoch, retained, describe)
         if any(query.plan.follows_schema for query in begin.values()):
             network.follow_schema(schema)
         refuse_deep(network, begin.values())
@@ -75,7 +94,11 @@ class EditedNetwork:
             network.follow_schema(schema)
 
     def _add(
-        self, begin: Mapping[str, Query], birth_epoch: int, retained: RetainedEntries | None
+        self,
+        begin: Mapping[str, Query],
+        birth_epoch: int,
+        retained: RetainedEntries | None,
+        describe: Describe,
     ) -> Computed:
         """Add queries; a refusal says where its query is."""
         computes = {}
@@ -87,7 +110,7 @@ class EditedNetwork:
             except SeineError as error:
                 error.where = error.where or self.edit.positions.get(key)
                 raise
-            computes[query.name] = placements(query.name, added.plan, added.blocks)
+            computes[query.name] = describe(query, added)
         return computes
 
     def needed_relations(self) -> NeededRelations:

@@ -22,7 +22,7 @@ class SlowOpening:
     def __init__(self, rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
         self.began, self.go = threading.Event(), threading.Event()
         self.opened, self.closed = 0, 0
-        intake = rig.service._intake
+        intake = rig.service.intake
         kept = intake.open
 
         def open_slowly(stream: StreamDef, refuse: bool = True) -> StreamFeed:

@@ -59,7 +59,7 @@ def test_a_change_that_is_undone_is_never_seen(
 
     with monkeypatch.context() as patch:
         in_the_middle_of(patch, Network, method, lambda: seen.append(read_all(rig)))
-        patch.setattr("seine.service.registrar.enter", refuse)
+        patch.setattr("seine.service.catalog_record.enter", refuse)
         with pytest.raises(SeineError, match="disk full"):
             rig.register("DROP QUERY q; CREATE QUERY p AS SELECT a FROM s;")
     assert seen == [before] and before["others"][1]["state_rows"]

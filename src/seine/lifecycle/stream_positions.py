@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from seine.algebra.plan import Query, Scan, walk
-from seine.catalog import QueryPosition
+from seine.catalog.tables.stored import QueryPosition
 from seine.intake.journal import Journal
 
 

@@ -5,9 +5,9 @@ network version and the old epoch, the entry after it the new ones; the queries 
 of the new epoch.
 
 The order of what becomes durable is what makes a crash harmless: first the files of the new
-network version, which nobody reads yet, then the catalog, in one transaction, which names that version;
+network version, which nobody reads yet, then the record, in one step, which names that version;
 only then can an entry be cut that asks for it, and only then is a view of it published. Whatever a crash
-leaves half done has no name in the catalog and is written over by the next change.
+leaves half done has no name in the record and is written over by the next change.
 """
 
 from __future__ import annotations
@@ -17,13 +17,10 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
 from dataclasses import dataclass, replace
 from threading import Lock
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from seine.algebra.definitions import StreamDef
-from seine.algebra.document_plan import DocumentQuery
 from seine.algebra.plan import Query
-from seine.algebra.search_plan import Search
-from seine.catalog import Catalog
 from seine.errors import TakenError
 from seine.frontends.script.script import Script
 from seine.graph.snapshot import NetworkChange
@@ -31,53 +28,42 @@ from seine.intake.admission import Letter
 from seine.intake.feed import StreamFeed
 from seine.intake.intake import Intake
 from seine.intake.retained_entries import RetainedEntries
-from seine.network.network import Network, PreviewedQuery
-from seine.network.plan.output_form import limit_of
-from seine.network.plan.running_plan import running_plan
-from seine.optimizer.block import Blocks
-from seine.rare_collections import rare_collections
-from seine.runtime.folder.deployment import Deployment
-from seine.runtime.folder.failures import Failure, withhold_gone
-from seine.runtime.folder.sample_files import SampleFiles
-from seine.runtime.folder.sampling import StreamSamples
-from seine.runtime.option_secrets import OptionSecrets
-from seine.runtime.output.sink import Sink
-from seine.safety.verdict import read_statements
-from seine.service.access.allow_list import confine
-from seine.service.access.principal import LOCAL, Principal, changed_declarations, refuse_forbidden
-from seine.service.access.quotas import Quota
-from seine.service.answers import MOST_QUERIES
-from seine.service.commit_edit import enter, enter_moves
-from seine.service.edit import (
+from seine.lifecycle.edit import (
+    Asker,
+    Computed,
     Edit,
     Notes,
+    Outcome,
+    RegisteredScript,
     edit_of_drop,
     edit_of_failures,
     edit_of_pause,
     edit_of_resume,
     edit_of_script,
 )
-from seine.service.edited_network import (
+from seine.lifecycle.edited_network import (
     EditedNetwork,
     RelationReads,
+    RelationsInUse,
     TooDeepError,
     planned_depth,
     schema_change,
 )
-from seine.service.folder import ServiceFolder
-from seine.service.indexing import placements
-from seine.service.opened_feeds import OpenedFeeds
-from seine.service.outcome import Computed, Outcome
-from seine.service.published_state import Publisher
-from seine.service.published_view import RegisteredQuery, ServiceView, frozen
-from seine.service.query_history import refuse_history, starts_of, with_history
-from seine.service.related import Related, related
-from seine.service.relation_following import RelationFollowing
-from seine.service.restore import RelationsInUse
-from seine.service.settled_births import SettledBirths
-from seine.service.source_gate import SourceGate
-from seine.service.standing_sinks import standing_sinks
-from seine.service.stream_positions import StreamPositions
+from seine.lifecycle.followed_relations import FollowedRelations
+from seine.lifecycle.opened_feeds import OpenedFeeds
+from seine.lifecycle.query_history import refuse_history, starts_of, with_history
+from seine.lifecycle.record import Policy, Record, RecordedChange, Standing
+from seine.lifecycle.settled_births import SettledBirths
+from seine.lifecycle.standing_sinks import standing_sinks
+from seine.lifecycle.stream_positions import StreamPositions
+from seine.lifecycle.view import RegisteredQuery, View, frozen
+from seine.network.network import Network, PreviewedQuery
+from seine.network.plan.output_form import limit_of
+from seine.rare_collections import rare_collections
+from seine.runtime.folder.deployment import Deployment
+from seine.runtime.folder.failures import Failure, withhold_gone
+from seine.runtime.folder.sampling import StreamSamples
+from seine.runtime.output.sink import Sink
 
 _logger = logging.getLogger(__name__)
 
@@ -89,37 +75,62 @@ _MOST_SECONDS_FOR_A_TURN = 1.0  # that an entry waits for a change to be over, t
 _MOST_ADDED_WHILE_ENTRIES_WAIT = 100  # queries; more of them must not stop the stream
 
 
+class LivePipeline(Protocol):
+    """The pipeline whose queries come and go: who must hear of changes, and what new ones need.
+
+    `turn` is held by whoever cuts an entry. What is `retained` of the input is for queries with history.
+    """
+
+    @property
+    def deployment(self) -> Deployment: ...
+
+    @property
+    def turn(self) -> AbstractContextManager[object]: ...
+
+    @property
+    def intake(self) -> Intake: ...
+
+    @property
+    def sink(self) -> Sink: ...
+
+    @property
+    def retained(self) -> RetainedEntries | None: ...
+
+    def publish(self, view: View) -> None:
+        """Let readers see what is registered from now on."""
+
+    def leave_out(self, queries: Collection[str]) -> None:
+        """These queries are to run no more."""
+
+    def notice(self, text: str) -> None:
+        """Tell people what they should know although nothing is wrong."""
+
+
 class Registrar:
     """Changes what is registered. Any thread may call it; changes take turns.
 
-    `turn` is held by whoever cuts an entry, and here while a change becomes true. The `network` is changed
-    in place, before it is known whether the change will be refused: only the thread whose turn it is may look
-    at it. Everybody else reads `view`, or what was published.
+    The pipeline's `turn` is held while a change becomes true. The `network` is changed in place, before it is
+    known whether the change will be refused: only the thread whose turn it is may look at it. Everybody else
+    reads `view`, or what was published.
     """
 
     def __init__(
         self,
-        folder: ServiceFolder,
-        catalog: Catalog,
-        deployment: Deployment,
-        restored: tuple[ServiceView, Network, RelationsInUse],
-        turn: AbstractContextManager[object],
-        sources: SourceGate,
-        notice: Callable[[str], None] = lambda text: None,
+        pipeline: LivePipeline,
+        standing: Standing,
+        record: Record,
+        policy: Policy,
+        samples: StreamSamples | None = None,
     ) -> None:
-        self.view, self.network, self.relations = restored
-        self.samples = StreamSamples()
-        self.sample_files = SampleFiles(folder.samples)
-        self.sample_files.load(self.samples, self.view.declared.streams)
-        self._folder = folder
-        self._sources = sources
-        self._catalog = catalog
-        self._deployment = deployment
-        self._turn = turn
+        """Plans are chosen by the `samples`, if there are any, else by the estimates of the network."""
+        self.view, self.network, self.relations = standing
+        self._pipeline, self._record, self._policy = pipeline, record, policy
+        self._deployment, self._samples = pipeline.deployment, samples
         self._one_at_a_time = Lock()
-        self._following = RelationFollowing(catalog, deployment, notice)
+        self._following = FollowedRelations(self._deployment, pipeline.notice)
         self._settled = SettledBirths()
-        self._settled.begin(self.view.registered.values(), self.view.nodes)
+        if self.network.live:
+            self._settled.begin(self.view.registered.values(), self.view.nodes)
 
     def prepare_entry(self) -> None:
         """Take in what has changed in relations that are followed, for the entry that comes next, and let
@@ -128,7 +139,7 @@ class Registrar:
         Who calls it keeps lines from being admitted, for which a change that makes the pipeline deeper waits:
         so it does not wait long for its turn, and an entry later will do.
         """
-        followed = self._following.followed(self.view, self.relations)
+        followed = self._following.of(self.view, self.relations)
         if not followed and not self._settled.is_due(self._deployment.journal.last()):
             return
         if not self._one_at_a_time.acquire(timeout=_MOST_SECONDS_FOR_A_TURN):
@@ -150,11 +161,11 @@ class Registrar:
             if change is not None:
                 streams = self.view.declared.streams.values()
                 self._deployment.versions.extend(self.network, change, streams, self.relations.tuples, [])
-                with self._turn:
+                with self._pipeline.turn:
                     after = self.view.moved(moved, self.network)
-                    enter_moves(self._catalog, after, moved)
+                    self._record.enter_moves(after, moved)
                     self.view = after
-                    self._publisher.publish_view(after)
+                    self._pipeline.publish(after)
                 extra = {"version": after.version, "queries": _shown([*moved])}
                 _logger.info("queries share groups of other births", extra=extra)
             undo.pop_all()
@@ -164,29 +175,11 @@ class Registrar:
             undo.callback(self._restore_network)
             changed = self._following.changed(self.view, self.relations, self.network)
             if changed is not None:
-                with self._turn:
-                    self.view = self._following.name(self.view, self.network)
-                    self.relations = changed
-                    self._publisher.publish_view(self.view)
+                with self._pipeline.turn:
+                    self._record.save_version(self.network.version)
+                    self.view, self.relations = replace(self.view, version=self.network.version), changed
+                    self._pipeline.publish(self.view)
             undo.pop_all()
-
-    def connect(
-        self,
-        intake: Intake,
-        sink: Sink,
-        publisher: Publisher,
-        retained: RetainedEntries | None,
-        secrets: OptionSecrets,
-        quota: Quota,
-        leave_out: Callable[[Collection[str]], None] = lambda queries: None,
-    ) -> None:
-        """Name those who must hear of changes, before the first one, and what new ones may need.
-
-        `leave_out` is told which queries are to run no more.
-        """
-        self._leave_out = leave_out
-        self._retained, self._secrets, self._quota = retained, secrets, quota
-        self._intake, self._sink, self._publisher = intake, sink, publisher
 
     def register(
         self,
@@ -195,35 +188,28 @@ class Registrar:
         file: str,
         folder: str,
         replace: bool = False,
-        by: Principal = LOCAL,
+        by: Asker | None = None,
         notes: Notes = (),
     ) -> Outcome:
         """Carry out a script; refused whole, with a position and a hint, it leaves no trace."""
+        script = RegisteredScript(text, folder, replace)
 
         def edit() -> Edit:
-            known, pushed, roots = self.view.declared, self._folder.pushed, self.source_roots
-            script = read_statements(text, file, folder, known, replace=replace, pushed=pushed, within=roots)
-            confine(script.declarations, known, roots)
-            return edit_of_script(script)
+            return edit_of_script(self._policy.read(script, file, self.view.declared), script)
 
         return self._change(edit, by, notes, large=len(text) > _LONG_SCRIPT)
 
-    def drop(self, name: str, by: Principal = LOCAL, notes: Notes = ()) -> Outcome:
+    def drop(self, name: str, by: Asker | None = None, notes: Notes = ()) -> Outcome:
         """Drop a query; what only it used is freed."""
         return self._change(lambda: edit_of_drop(self.view, self._key(name)), by, notes)
 
-    def pause(self, name: str, by: Principal = LOCAL, notes: Notes = ()) -> Outcome:
+    def pause(self, name: str, by: Asker | None = None, notes: Notes = ()) -> Outcome:
         """Take a query out of the network, but keep its declaration."""
         return self._change(lambda: edit_of_pause(self.view, self._key(name, paused=False)), by, notes)
 
-    def resume(self, name: str, by: Principal = LOCAL, notes: Notes = ()) -> Outcome:
+    def resume(self, name: str, by: Asker | None = None, notes: Notes = ()) -> Outcome:
         """Let a query that is paused, or failed, run again; it counts from now on, like a new one."""
         return self._change(lambda: edit_of_resume(self.view, self._key(name, paused=True)), by, notes)
-
-    @property
-    def source_roots(self) -> tuple[str, ...]:
-        """The folders in which files are read."""
-        return self._sources.roots
 
     def close(self) -> None:
         """Look at relations no more."""
@@ -234,45 +220,25 @@ class Registrar:
         with self._one_at_a_time:
             return read(self.network)
 
-    def refuse_script(self, script: Script, by: Principal) -> None:
+    def refuse_script(self, script: Script, by: Asker) -> None:
         """Refuse a script that somebody may not have carried out, as `register` would."""
-        refuse_forbidden(edit_of_script(script), self.view, by)
+        by.refuse(edit_of_script(script), self.view)
 
-    def preview(self, query: Query) -> tuple[PreviewedQuery, list[Related]]:
-        """What a registration of a query would do, and what it has in common with others; nothing changes."""
+    def preview(self, query: Query) -> PreviewedQuery:
+        """What a registration of a query would do; nothing changes."""
         with self._one_at_a_time:
-            refuse_history(query, self._retained)
-            network, stages = self.network, planned_depth(self._deployment)
-            network.estimates, network.stages = self.samples.estimates(), stages
+            refuse_history(query, self._pipeline.retained)
+            self._prepare_network()
             try:
-                previewed = network.preview(query, self.view.epoch + 1)
+                return self.network.preview(query, self.view.epoch + 1)
             finally:
                 self._restore_network()
-        placed = placements(query.name, previewed.added.plan, previewed.added.blocks)
-        with self._catalog.read() as snapshot:
-            return previewed, related(snapshot, placed)
 
-    def related(self, name: str) -> tuple[Query, list[Related]]:
-        """A query, and what it has in common with the others at this moment."""
-        view = self.view
-        registered = view.find(name)
-        if isinstance(registered.query.plan, Search | DocumentQuery):  # they enter nothing
-            return registered.query, []
-        plan = running_plan(registered.query, registered.birth_epoch, view.estimates)
-        with self._catalog.read() as snapshot:
-            placed = placements(registered.query.name, plan, Blocks())
-            return registered.query, related(snapshot, placed)
-
-    def relate(self, outcome: Outcome) -> Outcome:
-        """Say of queries that begin what they have in common with others, if they are not too many.
-
-        The change is true already, and the next one need not wait for this.
-        """
-        computes = outcome.computes
-        if len(computes) > MOST_QUERIES:
-            return outcome
-        with self._catalog.read() as snapshot:
-            return replace(outcome, related={name: related(snapshot, computes[name]) for name in computes})
+    def _prepare_network(self) -> None:
+        """Let what is added be planned by what is known now, for the stages that there are."""
+        if self._samples is not None:
+            self.network.estimates = self._samples.estimates()
+        self.network.stages = planned_depth(self._deployment)
 
     def quarantine(self, failures: Mapping[str, Failure], notes: Notes = ()) -> None:
         """Let queries fail: in no network from now on, and what is written and not done goes on without them.
@@ -318,24 +284,23 @@ class Registrar:
         return registered.query.name.lower()
 
     def _change(
-        self, edit_now: Callable[[], Edit], by: Principal, notes: Notes, *, large: bool = False
+        self, edit_now: Callable[[], Edit], by: Asker | None, notes: Notes, *, large: bool = False
     ) -> Outcome:
         """Carry out the edit that follows from what is registered when its turn comes.
 
         Relations are read and sources opened in between turns. If somebody else had a turn meanwhile the
         edit is worked out again after that.
         """
+        by = by or self._policy.local
         reads, feeds = RelationReads(), OpenedFeeds(self._open_feed)
-        seen: tuple[ServiceView, Edit] | None = None
+        seen: tuple[View, Edit] | None = None
         with closing(feeds), rare_collections(large):
             while True:
                 with self._one_at_a_time:
                     view = self.view
                     edit = seen[1] if seen is not None and seen[0] is view else edit_now()
-                    refuse_forbidden(edit, view, by)
-                    self._sources.refuse_out_of_reach(edit, view)
                     seen = view, replace(edit, by=by.name, notes=tuple(notes))
-                    self._quota.refuse_queries(seen[1], view)
+                    self._policy.refuse(seen[1], view, by)
                     needed, joining = self._edited(edit).needed_relations(), edit.streams(view)[0]
                     if reads.suffice(needed) and feeds.suffice(joining):
                         return self._carry_out(seen[1], reads, feeds)
@@ -347,21 +312,24 @@ class Registrar:
             return self._try(edit, reads, opened)
         except TooDeepError as refusal:
             _logger.info("the pipeline gets more stages", extra={"stages": refusal.depth})
-            self._intake.hand_over(refusal.depth)
+            self._pipeline.intake.hand_over(refusal.depth)
             return self._try(edit, reads, opened)
 
     def _try(self, edit: Edit, reads: RelationReads, opened: OpenedFeeds) -> Outcome:
-        with ExitStack() as undo, self._intake.at_rest() if with_history(edit.come) else nullcontext():
+        with (
+            ExitStack() as undo,
+            self._pipeline.intake.at_rest() if with_history(edit.come) else nullcontext(),
+        ):
             feeds = opened.of(edit.streams(self.view)[0])
             few = len(edit.come) <= _MOST_ADDED_WHILE_ENTRIES_WAIT or edit.drops_edges(self.view)
-            with self._turn if few else nullcontext():
+            with self._pipeline.turn if few else nullcontext():
                 birth_epoch = self._birth_epoch(few)
                 planned = self._work_out(edit, reads, birth_epoch, undo)
                 if planned.change is not None:
                     streams = edit.declared.streams.values()
                     tuples, dead = planned.relations.tuples, planned.dead
                     self._deployment.versions.extend(self.network, planned.change, streams, tuples, dead)
-                with self._turn:
+                with self._pipeline.turn:
                     outcome = self._become_true(edit, planned, feeds)
                     opened.take(feeds)
             undo.pop_all()
@@ -369,14 +337,15 @@ class Registrar:
 
     def _open_feed(self, stream: StreamDef) -> StreamFeed:
         """A stream that is to join; refuses one that cannot be read, or is what we write."""
-        self._sources.refuse(stream)
-        return self._intake.open(stream)
+        self._policy.refuse_stream(stream)
+        return self._pipeline.intake.open(stream)
 
     def _restore_network(self) -> None:
         """The network as it was, from its files; a query that was refused by itself has not changed it."""
         network, version = self.network, self.view.version
         if network.version != version or network.changed:
             self.network = self._deployment.versions.network(version, network.strategy)
+            self.network.estimates = network.estimates
 
     def _edited(self, edit: Edit) -> EditedNetwork:
         return EditedNetwork(edit, self.view, self.network, self.relations)
@@ -398,12 +367,13 @@ class Registrar:
         view = self.view
         begin = edit.begin(view)
         undo.callback(self._restore_network)
-        self.network.estimates = self.samples.estimates()
-        self.network.stages = planned_depth(self._deployment)
+        self._prepare_network()
         edited = self._edited(edit)
-        last = self._deployment.journal.last()
-        computes = edited.carry_out(birth_epoch, schema_change(edit, birth_epoch, last), self._retained)
-        self._quota.refuse_joins(edit, view, self.network)
+        last, retained = self._deployment.journal.last(), self._pipeline.retained
+        computes = edited.carry_out(
+            birth_epoch, schema_change(edit, birth_epoch, last), retained, self._record.describe
+        )
+        self._policy.refuse_network(edit, view, self.network)
         if self.network.depth > planned_depth(self._deployment):
             raise TooDeepError(self.network.depth)
         relations, dead = edited.relations_in_use(reads)
@@ -416,7 +386,7 @@ class Registrar:
             declared=edit.declared,
             version=self.network.version,
             nodes=view.nodes if change is None else frozen(self.network.nodes),
-            next_id=self.network.next_id,
+            next_id=self.network.next_id if self.network.live else 0,
             depth=self.network.depth,
             epoch=max(view.epoch, birth_epoch) if begin or edit.changes_schema(view) else view.epoch,
             estimates=self.network.estimates,
@@ -427,7 +397,7 @@ class Registrar:
         """Make a change durable and then true; `turn` is held, so no entry is cut meanwhile."""
         view, birth_epoch, computes = self.view, planned.birth_epoch, planned.computes
         begin, cease = edit.begin(view), edit.cease(view)
-        positions = StreamPositions.next(self._deployment.journal, self._sink.settled)
+        positions = StreamPositions.next(self._deployment.journal, self._pipeline.sink.settled)
         replayed = with_history(edit.come)
         begun = {
             key: RegisteredQuery(
@@ -443,26 +413,26 @@ class Registrar:
         since = {name: entry for name, entry in view.since.items() if name in edit.declared.streams}
         since.update({feed.stream.name: positions.entry for feed in feeds})
         last = self._deployment.journal.last()
-        histories = edit.histories(view, starts_of(replayed, self._retained, since, positions.entry, last))
+        histories = edit.histories(
+            view, starts_of(replayed, self._pipeline.retained, since, positions.entry, last)
+        )
         after = replace(planned.view, registered=edit.registered(view, begun), since=frozen(since))
-        sinks = standing_sinks(edit.declared, view, self._folder, positions.results, self._secrets)
+        sinks = standing_sinks(edit.declared, view, positions.results, self._policy.refuse_sink)
         after = replace(after, failures=edit.failures(view), histories=histories, sinks=sinks)
-        entered = [one for placed in computes.values() for one in placed]
         dropped = tuple(view.registered[key].query.name for key in sorted(edit.go))
-        declared, names = tuple(changed_declarations(view, edit)), tuple(one.name for one in begin.values())
-        outcome = Outcome(after.version, positions.entry, names, dropped, computes, declared=declared)
-        lines = [note.line(**outcome.facts) for note in edit.notes]
-        owed = edit.notes[0].owed() if edit.notes else []
-        enter(self._catalog, edit, view, after, entered, [*owed, *lines])
+        declared, names = tuple(edit.changed_declarations(view)), tuple(one.name for one in begin.values())
+        outcome = Outcome(after.version, positions.entry, names, dropped, computes, declared)
+        self._record.enter(RecordedChange(edit, view, after, outcome))
         self.view, self.relations = after, planned.relations
-        self._settled.begin(begun.values(), after.nodes)
-        self._publisher.publish_view(after)
-        self._intake.change(feeds, leaving)
-        self._intake.alter([edit.declared.streams[name] for name in sorted(edit.altered)])
+        if self.network.live:
+            self._settled.begin(begun.values(), after.nodes)
+        self._pipeline.publish(after)
+        self._pipeline.intake.change(feeds, leaving)
+        self._pipeline.intake.alter([edit.declared.streams[name] for name in sorted(edit.altered)])
         limits = {query.name: limit_of(query) for query in begin.values()}
         ended = [query.name for query in cease.values()]
-        self._sink.roster.announce(positions.entry, ended, limits)
-        self._leave_out(ended)
+        self._pipeline.sink.roster.announce(positions.entry, ended, limits)
+        self._pipeline.leave_out(ended)
         _logger.info(
             "network changed",
             extra={
@@ -472,8 +442,6 @@ class Registrar:
                 "end": _shown(ended),
             },
         )
-        for note, line in zip(edit.notes, lines, strict=True):
-            note.append(line)
         return outcome
 
 
@@ -485,7 +453,7 @@ class _PlannedChange:
     None if the network is the same; `dead` are dead letters of relations that were read for it.
     """
 
-    view: ServiceView
+    view: View
     birth_epoch: int
     change: NetworkChange | None
     relations: RelationsInUse

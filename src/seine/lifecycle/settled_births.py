@@ -30,10 +30,10 @@ from typing import NamedTuple
 from seine.algebra.plan import Scan, walk
 from seine.graph.node import Node
 from seine.intake.journal import Entry
+from seine.lifecycle.view import RegisteredQuery, View
 from seine.network.network import Network
 from seine.operators.group.aggregate_node import AggregateNode
 from seine.operators.join.final_time import first_beyond
-from seine.service.published_view import RegisteredQuery, ServiceView
 
 MOST_SETTLED_AT_ONCE = 200  # queries that are looked at between two entries, which wait meanwhile
 MOST_OF_ONE_BIRTH = 16  # deliverers of the same groups that are looked at again when one more has settled
@@ -110,7 +110,7 @@ class SettledBirths:
             bool(heap) and heap[0][0] < _progress(streams, last) for streams, heap in [*self._waiting.items()]
         )
 
-    def join(self, view: ServiceView, network: Network, last: Entry | None) -> dict[str, int]:
+    def join(self, view: View, network: Network, last: Entry | None) -> dict[str, int]:
         """Let queries that have settled share the groups of others; the births with which they go on."""
         joining = _Joining(view, network, self._groups)
         for entry in self._due(last):
@@ -148,7 +148,7 @@ class _Due(NamedTuple):
 class _Joining:
     """What queries that have settled share from now on; `moved` has the births with which they go on."""
 
-    view: ServiceView
+    view: View
     network: Network
     groups: Groups
     moved: dict[str, int] = field(default_factory=dict)

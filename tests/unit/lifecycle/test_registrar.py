@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from seine.errors import RunError, ScriptError, SeineError, TakenError
-from seine.service.published_view import MissingError
+from seine.lifecycle.view import MissingError
 from seine.service.service import Service, ServiceOptions
 from seine.service.tail import read_records
 from tests.support.everywhere import EVERYWHERE
@@ -153,7 +153,7 @@ def test_a_refusal_by_the_catalog_leaves_no_trace(rig: Rig, monkeypatch: pytest.
         raise SeineError("the catalog's database refuses: disk full")
 
     with monkeypatch.context() as patch:
-        patch.setattr("seine.service.registrar.enter", fail)
+        patch.setattr("seine.service.catalog_record.enter", fail)
         with pytest.raises(SeineError, match="disk full"):
             rig.register("DROP QUERY q; CREATE QUERY p AS SELECT a FROM s;")
     assert trace(rig) == before
@@ -174,7 +174,7 @@ def test_a_whole_version_that_never_became_true_is_not_built_upon(
         raise SeineError("the catalog's database refuses: disk full")
 
     with monkeypatch.context() as patch:
-        patch.setattr("seine.service.registrar.enter", fail)
+        patch.setattr("seine.service.catalog_record.enter", fail)
         with pytest.raises(SeineError, match="disk full"):
             rig.register("CREATE QUERY r AS SELECT a FROM s WHERE a > 2;")
     rig.register("CREATE QUERY t AS SELECT a FROM s WHERE a > 3;")  # what changed, under the same number

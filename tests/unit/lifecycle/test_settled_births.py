@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from seine.service import registrar, settled_births
+from seine.lifecycle import settled_births
+from seine.service.catalog_record import CatalogRecord
 from tests.support.service_rig import STREAM, Rig
 
 COUNTS = "SELECT a, COUNT(*) AS n FROM s GROUP BY a"
@@ -107,7 +108,7 @@ def test_a_crash_before_the_catalog_knows_leaves_all_as_it_was(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(registrar, "enter_moves", killed)
+        patch.setattr(CatalogRecord, "enter_moves", killed)
         with pytest.raises(KeyboardInterrupt):
             feed(rig, 13)
     restart(rig)
