@@ -6,7 +6,8 @@ import random
 
 import pytest
 
-from seine.evaluate import data_columns, ordinals
+from seine.evaluate import data_columns
+from seine.evaluate.kernels import ordinals
 from seine.operators.match import box_index, boxes, coarse_filter, code_lookup, residual
 
 

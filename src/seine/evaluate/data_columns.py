@@ -11,8 +11,8 @@ from seine.algebra.arrays import BoolArray, IntArray
 from seine.algebra.expressions import Call, Column, Expression, columns_of
 from seine.evaluate.evaluate import evaluate
 from seine.evaluate.kernels.decimals import magnitude
+from seine.evaluate.kernels.ordinals import VALUE_CODES, Coder
 from seine.evaluate.linear_sums import exact_sum_limit, integer_weights
-from seine.evaluate.ordinals import VALUE_CODES, Coder
 
 _SUBSET_FRACTION = 4  # values for less than a quarter of the rows are computed for those alone,
 _MIN_ROWS_FOR_SUBSET = 1000  # in a batch of more rows than this

@@ -22,37 +22,29 @@ from seine.algebra.arrays import BoolArray
 from seine.algebra.expressions import Call, Column, Expression, Literal, Parameter, repeated_calls
 from seine.algebra.linear_names import WEIGHTED
 from seine.algebra.types import Kind
-from seine.algebra.user_functions import PREFIX
-from seine.evaluate import order_keys, tree_expressions
+from seine.algebra.user_functions import PREFIX, needed
+from seine.evaluate import term_matcher
 from seine.evaluate.kernels import (
-    bits,
+    calendar,
     casts,
     dates,
-    digests,
-    json_fields,
-    json_paths,
+    formats,
+    json_texts,
     logic,
-    masked_texts,
     mathematics,
-    number_formats,
-    number_patterns,
     numeric,
-    printf,
-    row_hashes,
+    regular_expressions,
+    row_codes,
     strings,
     text_arrays,
     text_codes,
-    text_pieces,
     text_similarity,
-    web_addresses,
-    window_bounds,
     xpath_functions,
-    zones,
 )
-from seine.evaluate.kernels.datum import Datum, Kernel, as_array, end_call
+from seine.evaluate.kernels.datum import Datum, Kernel, as_array, end_call, row_count
 from seine.evaluate.kernels.spending import begin
-from seine.evaluate.kernels.user_calls import user_kernel
 from seine.evaluate.linear_sums import linear_kernel, weighted_sum
+from seine.user_code.process import call_by_rows, code_of_function
 
 
 class _Kernels(dict[str, Kernel]):
@@ -70,27 +62,18 @@ KERNELS: dict[str, Kernel] = _Kernels(
         **logic.KERNELS,
         **casts.KERNELS,
         **mathematics.KERNELS,
-        **bits.KERNELS,
         **strings.KERNELS,
         **text_codes.KERNELS,
-        **digests.KERNELS,
-        **web_addresses.KERNELS,
-        **json_paths.KERNELS,
-        **json_fields.KERNELS,
-        **masked_texts.KERNELS,
-        **number_formats.KERNELS,
-        **number_patterns.KERNELS,
-        **printf.KERNELS,
-        **row_hashes.KERNELS,
+        **json_texts.KERNELS,
+        **formats.KERNELS,
+        **row_codes.KERNELS,
         **text_arrays.KERNELS,
-        **text_pieces.KERNELS,
+        **regular_expressions.KERNELS,
         **text_similarity.KERNELS,
         **dates.KERNELS,
-        **window_bounds.KERNELS,
-        **zones.KERNELS,
+        **calendar.KERNELS,
         **xpath_functions.KERNELS,
-        **order_keys.KERNELS,
-        **tree_expressions.KERNELS,
+        **term_matcher.KERNELS,
         WEIGHTED: weighted_sum,
     }
 )
@@ -204,3 +187,18 @@ def _call(call: Call, args: list[Datum]) -> Datum:
         result = result.cast(call.type.arrow())
     end_call(call, args, result)
     return result[0] if constant else result
+
+
+def user_kernel(name: str) -> Kernel:
+    """The kernel of a call `user.name`."""
+
+    def kernel(call: Call, args: Sequence[Datum]) -> pa.Array:
+        function = needed(name.removeprefix(PREFIX))
+        count = row_count(args)
+        if not count:
+            return pa.nulls(0, call.type.arrow())
+        names = [f"a{i}" for i in range(len(args))]
+        rows = pa.RecordBatch.from_arrays([as_array(arg, count) for arg in args], names)
+        return call_by_rows(code_of_function(function), "call", rows, [], takes=function.takes)
+
+    return kernel

@@ -21,7 +21,7 @@ from seine.algebra.linear_names import coefficients_of
 from seine.algebra.types import Kind, Type
 from seine.evaluate.kernels import decimals
 from seine.evaluate.kernels.datum import Datum, Kernel, all_valid, build, row_count, values
-from seine.evaluate.ordinals import has_own_codes
+from seine.evaluate.kernels.ordinals import has_own_codes
 
 _SAFE_MAGNITUDE = 2.0**62  # if the estimated magnitude is below this, the sum fits 64 bits
 _MIN_INT64, _MAX_INT64 = -(2**63), 2**63 - 1

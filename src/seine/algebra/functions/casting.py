@@ -34,7 +34,7 @@ NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[dDfF]?$"
 SPECIAL_DOUBLES = ("nan", *(sign + name for sign in ("", "+", "-") for name in ("inf", "infinity")))
 TRUE = ("t", "true", "y", "yes", "1")
 FALSE = ("f", "false", "n", "no", "0")
-DATE = (
+DATE_FORM = (
     r"^(?P<sign>[+-]?)(?P<year>[0-9]{4,7})"
     r"(?:-(?P<month>[0-9]{1,2})(?:-(?P<day>[0-9]{1,2})(?P<rest>[ T].*)?)?)?$"
 )
@@ -312,7 +312,7 @@ def _is_decimal(text: str) -> bool:
 
 
 def _is_day(text: str) -> bool:
-    parts = re.search(DATE, text, re.ASCII)
+    parts = re.search(DATE_FORM, text, re.ASCII)
     if parts is None:
         return False
     year, month, day = (int(parts[name] or 1) for name in ("year", "month", "day"))
@@ -324,5 +324,5 @@ def _is_day(text: str) -> bool:
 
 
 def _rest(text: str) -> str:
-    parts = re.search(DATE, text, re.ASCII)
+    parts = re.search(DATE_FORM, text, re.ASCII)
     return "" if parts is None else parts["rest"] or ""

@@ -1,19 +1,32 @@
-"""Kernels of mathematical functions on DOUBLE, and of rounding of all numeric types."""
+"""Kernels of mathematical functions on DOUBLE, and of rounding of all numeric types.
+
+Decimal rounding of DOUBLEs, as Spark does it: by the shortest decimal text of the number.
+
+1.005 is stored a little below; printed it is 1.005, so it rounds to 1.01 at two digits.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
 
 import numpy as np
 import pyarrow as pa
 
-from seine.algebra.arrays import AnyArray
+from seine.algebra.arrays import AnyArray, BoolArray, FloatArray
 from seine.algebra.expressions import Call
 from seine.algebra.types import DOUBLE, Kind
 from seine.evaluate.kernels import decimals
-from seine.evaluate.kernels.constants import with_constants
-from seine.evaluate.kernels.datum import Datum, Kernel, all_valid, build, row_count, valid, values
-from seine.evaluate.kernels.rounding import round_doubles
+from seine.evaluate.kernels.datum import (
+    Datum,
+    Kernel,
+    all_valid,
+    build,
+    row_count,
+    valid,
+    values,
+    with_constants,
+)
 
 _UNBOUNDED = -np.inf
 # each function and the number that its argument must exceed, else the result is NULL
@@ -51,6 +64,9 @@ _BINARY: dict[str, Callable[[AnyArray, AnyArray], AnyArray]] = {
     "hypot": np.hypot,
     "atan2": lambda y, x: np.arctan2(y + 0.0, x + 0.0),  # to Spark, no zero is negative here
 }
+_EXACT_INTEGER_LIMIT = 2.0**53  # integers below are exact as doubles
+_MAX_DIGITS = 22  # 10**22 is the largest power of ten that is a double
+_NEAR_HALF = 1e-3
 
 
 def _unary(call: Call, args: Sequence[Datum]) -> pa.Array:
@@ -127,6 +143,49 @@ def _rounded(data: AnyArray, scale: int, digits: int, even: bool) -> AnyArray:
     divide = decimals.divide_half_even if even else decimals.divide_half_up
     rounded = divide(data, decimals.power_of_ten(min(scale - digits, 100)))
     return decimals.product(rounded, 10 ** min(max(0, -digits), 100))
+
+
+def scaled(data: FloatArray, digits: int, even: bool = False) -> tuple[FloatArray, BoolArray]:
+    """The numbers times 10**digits, rounded to integers, and the mask of rows in which that is certain.
+
+    A row is left open when it is too large for exact doubles or so close to a half that its text decides.
+    """
+    factor = 10.0 ** abs(digits)
+    product = data * factor if digits >= 0 else data / factor
+    whole = np.rint(product)
+    fraction = np.abs(product - np.trunc(product))
+    certain = np.abs(product) < _EXACT_INTEGER_LIMIT / 1024
+    half = np.abs(fraction - 0.5) < _NEAR_HALF
+    exact_half = (digits == 0) & (fraction == 0.5)  # the product is the number itself
+    if not even:
+        whole = np.where(exact_half, np.trunc(product) + np.copysign(1.0, product), whole)
+    return whole, certain & (abs(digits) <= _MAX_DIGITS) & (~half | exact_half)
+
+
+def round_text(value: float, digits: int, even: bool = False) -> Decimal:
+    """One number rounded by its decimal text, exactly."""
+    mode = ROUND_HALF_EVEN if even else ROUND_HALF_UP
+    context = Context(prec=400 + abs(digits), rounding=mode, Emax=10**6, Emin=-(10**6))
+    return context.quantize(Decimal(repr(value)), Decimal(1).scaleb(-digits, context))
+
+
+def round_doubles(data: FloatArray, digits: int, even: bool = False) -> FloatArray:
+    """Doubles rounded to a number of decimal digits; infinities and NaN stay.
+
+    >>> round_doubles(np.array([1.005, 2.5, -2.5]), 0).tolist(), round_doubles(np.array([1.005]), 2).tolist()
+    ([1.0, 3.0, -3.0], [1.01])
+    """
+    if digits > 330:
+        return data
+    if digits < -330:
+        return np.where(np.isfinite(data), 0.0, data)
+    whole, certain = scaled(data, digits, even)
+    factor = 10.0 ** abs(digits)
+    result = whole / factor if digits >= 0 else whole * factor
+    finite = np.isfinite(data)
+    for at in np.flatnonzero(~certain & finite):
+        result[at] = float(round_text(float(data[at]), digits, even))
+    return np.where(finite, result + 0.0, data)  # zero has no sign here
 
 
 KERNELS: dict[str, Kernel] = {

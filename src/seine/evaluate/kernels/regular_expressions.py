@@ -1,7 +1,21 @@
-"""Kernels of LIKE, RLIKE and REGEXP functions, by RE2, which finds one match in linear time.
+r"""Kernels of LIKE, RLIKE and REGEXP functions, by RE2, which finds one match in linear time.
 
 Functions of all matches search once for each; where a search may look far behind its match, searches are
 counted (`match_searches.py`).
+
+Matches as Java finds them, of patterns that match the empty text, by RE2's and signs that no text has.
+
+Law: behind a match that is not empty Java takes an empty one where RE2 takes none, unless the next match
+begins there. So `x*` is found twice in `x`. A match is written as three signs with the matched text and its
+replacement between them, and the missing ones are put in.
+
+Differs: patterns that ask where they are (`^`, `$`, `\b`) keep the matches of RE2, and no match is between
+the halves of a sign beyond 16 bits.
+
+>>> replaced_matches(pa.array(["x", "axb"]), "x*", "-", "-").to_pylist()
+['--', '-a--b-']
+>>> counted_matches(pa.array(["x", "äb"]), "").to_pylist()
+[2, 3]
 """
 
 from __future__ import annotations
@@ -18,26 +32,22 @@ from seine.algebra.expressions import Call
 from seine.algebra.java_patterns import (
     PatternFault,
     group_names,
+    has_assertions,
     matches_empty,
     re2_pattern,
     rewritten,
     scan_like,
     with_named_groups,
 )
-from seine.evaluate.kernels.constants import with_constants
-from seine.evaluate.kernels.datum import Kernel, byte_lengths, nulls
-from seine.evaluate.kernels.empty_matches import (
-    counted_matches,
-    replaced_matches,
-    split_at_empty,
-    split_characters,
-)
+from seine.evaluate.kernels.datum import Kernel, byte_lengths, nulls, with_constants
 from seine.evaluate.kernels.match_searches import spend_on_searches
 from seine.evaluate.kernels.spending import spend
+from seine.evaluate.kernels.text_arrays import TextLists
 
 _LITERAL = re.compile(r"[\w/,;:&=@ -]+", re.ASCII)  # a pattern that matches itself alone
 _LONGEST_PLAIN = 64  # letters of a text that is compared at each place
 _META = re.compile(r"[^\w\s]", re.ASCII)
+_PRIVATE = [chr(code) for code in range(0xE000, 0xE100)]  # signs that mean nothing, to mark places in texts
 
 
 def like_regex(pattern: str, escape: str = "\\") -> str | None:
@@ -174,6 +184,93 @@ def _spend_on_replacements(array: pa.Array, pattern: str, replacement: str) -> N
     spend(size=int(byte_lengths(array).sum()) * references + matches * max(0, literal), constants=[pattern])
 
 
+def unused_signs(array: pa.Array, count: int) -> list[str]:
+    """Signs that are in no text of an array."""
+    unused = [sign for sign in _PRIVATE if not pc.any(pc.match_substring(array, sign)).as_py()]
+    if len(unused) < count:
+        raise PatternFault("the text has all private signs")
+    return unused[:count]
+
+
+def replaced_matches(array: pa.Array, pattern: str, rewrite: str, of_empty: str) -> pa.Array:
+    """The texts with matches replaced by RE2's `rewrite`, and empty ones that RE2 has not by `of_empty`."""
+    regex = re2_pattern(pattern)
+    spend_on_searches(array, pattern)
+    if not matches_empty(pattern) or has_assertions(pattern):
+        return pc.replace_substring_regex(array, regex, rewrite)
+    begin, middle, end = unused_signs(array, 9)[-3:]
+    marked = pc.replace_substring_regex(array, regex, rf"{begin}\0{middle}{rewrite}{end}")
+    lonely = rf"({begin}[^{middle}]+{middle}[^{end}]*{end})([^{begin}]|\z)"
+    whole = pc.replace_substring_regex(marked, lonely, rf"\1{of_empty}\2")
+    return pc.replace_substring_regex(whole, rf"{begin}[^{middle}]*{middle}([^{end}]*){end}", r"\1")
+
+
+def counted_matches(array: pa.Array, pattern: str) -> pa.Array:
+    """How many matches each text has."""
+    if not matches_empty(pattern):
+        spend_on_searches(array, pattern)
+        return pc.count_substring_regex(array, re2_pattern(pattern))
+    sign = unused_signs(array, 1)[0]
+    return pc.count_substring(replaced_matches(array, pattern, sign, sign), sign)
+
+
+def split_at_empty(array: pa.Array, pattern: str, most: int | None) -> pa.Array:
+    """The parts between the first `most` matches, of which an empty one at the start separates nothing.
+
+    >>> split_at_empty(pa.array(["axb", "x"]), "x*", None).to_pylist()
+    [['a', '', 'b', ''], ['', '', '']]
+    """
+    begin, end = unused_signs(array, 2)
+    marked = replaced_matches(array, pattern, rf"{begin}\0{end}", begin + end)
+    marked = pc.replace_substring_regex(marked, rf"\A{begin}{end}", "")
+    parts = TextLists.of(pc.split_pattern(marked, begin, max_splits=most))
+    behind = pc.replace_substring_regex(parts.items, rf"\A[^{end}]*{end}", "")
+    items = pc.if_else(pa.array(parts.places > 0), behind, parts.items)
+    return TextLists(
+        parts.known, parts.parents, pc.replace_substring_regex(items, f"[{begin}{end}]", "")
+    ).lists()
+
+
+def split_characters(array: pa.Array, most: int | None) -> pa.Array:
+    """Each character; of the last part that `most` splits leave, the rest.
+
+    >>> split_characters(pa.array(["äbc", ""]), 1).to_pylist()
+    [['ä', 'bc'], ['']]
+    """
+    sign = unused_signs(array, 1)[0]
+    head = array if most is None else pc.utf8_slice_codeunits(array, 0, most)
+    marked = pc.replace_substring_regex(head, r"(?s)(.)", rf"\1{sign}")
+    if most is not None:
+        marked = pc.binary_join_element_wise(marked, pc.utf8_slice_codeunits(array, most), "")
+    return pc.split_pattern(pc.replace_substring_regex(marked, rf"{sign}\z", ""), sign)
+
+
+def _split(array: pa.Array, pattern: str, limit: int = -1) -> pa.Array:
+    """SPLIT(text, pattern [, limit]): the parts between matches, at most `limit` if that is positive."""
+    if limit == 1:
+        re2_pattern(pattern)
+        known = pc.is_valid(array).to_numpy(zero_copy_only=False)
+        return TextLists(known, np.flatnonzero(known), array.drop_null()).lists()
+    return split_texts(array, pattern, limit - 1 if limit > 1 else None)
+
+
+def _extracted_all(array: pa.Array, pattern: str, group: int = 1) -> pa.Array:
+    """REGEXP_EXTRACT_ALL: a group of each match; NULL where a match has no such group.
+
+    Matches are put between two signs that no text has.
+    """
+    if not 0 <= group <= with_named_groups(pattern)[1]:
+        missed = pc.invert(pc.match_substring_regex(array, re2_pattern(pattern)))
+        known = pc.fill_null(missed, False).to_numpy(zero_copy_only=False)
+        return TextLists(known, np.zeros(0, np.int64), pa.array([], pa.string())).lists()
+    opened, closed = unused_signs(array, 2)
+    marked = replaced_matches(array, pattern, rf"{opened}\{group}{closed}", opened + closed)
+    parts = TextLists.of(pc.split_pattern(marked, opened))
+    parts = parts.where(parts.places > 0)
+    inner = pc.list_element(pc.split_pattern(parts.items, closed), 0) if len(parts.items) else parts.items
+    return TextLists(parts.known, parts.parents, inner).lists()
+
+
 KERNELS: dict[str, Kernel] = {
     "like": with_constants(_like, 1),
     "rlike": of_pattern(_has_match),
@@ -183,4 +280,6 @@ KERNELS: dict[str, Kernel] = {
     "regexp_replace": of_pattern(_replaced),
     "split_item": of_pattern(_split_item),
     "regexp_substr": of_pattern(_first_match),
+    "split": of_pattern(_split),
+    "regexp_extract_all": of_pattern(_extracted_all),
 }

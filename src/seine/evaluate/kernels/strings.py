@@ -12,7 +12,6 @@ import pyarrow.compute as pc
 
 from seine.algebra.expressions import Call
 from seine.evaluate.kernels import regular_expressions
-from seine.evaluate.kernels.constants import with_constants
 from seine.evaluate.kernels.datum import (
     Datum,
     Kernel,
@@ -24,6 +23,7 @@ from seine.evaluate.kernels.datum import (
     spend_on_growth,
     valid,
     values,
+    with_constants,
 )
 from seine.evaluate.kernels.spending import spend
 

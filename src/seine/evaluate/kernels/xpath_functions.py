@@ -15,8 +15,7 @@ from seine.documents.xpath_values import (
     xpath_steps,
     xpath_string,
 )
-from seine.evaluate.kernels.constants import with_constants
-from seine.evaluate.kernels.datum import Kernel
+from seine.evaluate.kernels.datum import Kernel, with_constants
 from seine.evaluate.kernels.spending import spend
 from seine.evaluate.kernels.strings import map_distinct
 

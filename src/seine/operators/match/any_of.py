@@ -43,7 +43,7 @@ import pyarrow as pa
 from seine.algebra.arrays import BoolArray, IntArray
 from seine.algebra.expressions import Call, Expression, Parameter, walk
 from seine.evaluate.data_columns import DataColumns
-from seine.evaluate.ordinals import MAX_CODE
+from seine.evaluate.kernels.ordinals import MAX_CODE
 from seine.operators.match.box_index import BoxIndex
 from seine.operators.match.boxes import Boxes, Conjuncts, coders_for, make_boxes, split_conjuncts
 from seine.operators.match.coarse_filter import CoarseFilter

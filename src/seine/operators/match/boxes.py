@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from seine.algebra.arrays import IntArray
 from seine.algebra.expressions import Expression, conjuncts
-from seine.evaluate.ordinals import MAX_CODE, VALUE_CODES, Coder, Places, has_own_codes
+from seine.evaluate.kernels.ordinals import MAX_CODE, VALUE_CODES, Coder, Places, has_own_codes
 from seine.operators.match.comparison import Comparison, comparison_of, has_parameter, with_shared_constants
 
 _MOST_BOXES_FROM_LISTS = 1 << 18  # boxes that IN lists may make of one table; beyond, lists are residual

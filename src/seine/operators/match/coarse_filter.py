@@ -24,7 +24,7 @@ from seine.algebra.arrays import BoolArray, IntArray
 from seine.algebra.expressions import Column, Expression
 from seine.evaluate.data_columns import DataColumns
 from seine.evaluate.evaluate import is_true
-from seine.evaluate.ordinals import VALUE_CODES
+from seine.evaluate.kernels.ordinals import VALUE_CODES
 from seine.operators.match.boxes import Boxes
 from seine.operators.match.code_lookup import CodeGroups
 

@@ -25,7 +25,7 @@ from seine.algebra.arrays import AnyArray, BoolArray, IntArray
 from seine.algebra.expressions import Call, Column, Expression, Parameter
 from seine.evaluate.data_columns import DataColumns
 from seine.evaluate.evaluate import truth
-from seine.evaluate.ordinals import VALUE_CODES, codes_of, has_own_codes
+from seine.evaluate.kernels.ordinals import VALUE_CODES, codes_of, has_own_codes
 from seine.graph.node import Node
 from seine.graph.parameter_table import ParameterTable
 from seine.operators.match.computed_rows import Picked, computed, parameters_in

@@ -32,8 +32,8 @@ from seine.algebra.expressions import Call, Expression
 from seine.algebra.plan_text import SqlText
 from seine.evaluate.data_columns import DataColumns
 from seine.evaluate.evaluate import evaluate
+from seine.evaluate.kernels.dates import latest_starts
 from seine.evaluate.kernels.spending import begin, spend
-from seine.evaluate.kernels.window_bounds import latest_starts
 from seine.graph.node import NodesView, SelectingNode, Signature
 from seine.graph.node_words import ColumnWords, NodeWords, RowPart
 from seine.operators.match.computed_rows import Picked, computed, parameters_in

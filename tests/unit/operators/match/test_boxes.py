@@ -9,7 +9,7 @@ import pytest
 
 from seine.algebra.expressions import Column
 from seine.algebra.types import BIGINT
-from seine.evaluate.ordinals import VALUE_CODES
+from seine.evaluate.kernels.ordinals import VALUE_CODES
 from seine.operators.match import box_index, code_lookup
 from seine.operators.match.any_of import Staircase
 from seine.operators.match.box_index import BoxIndex

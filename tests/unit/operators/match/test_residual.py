@@ -15,7 +15,7 @@ from seine.algebra.linear_names import WEIGHTED, linear_name
 from seine.algebra.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, Type
 from seine.evaluate.data_columns import DataColumns
 from seine.evaluate.evaluate import evaluate, truth
-from seine.evaluate.ordinals import VALUE_CODES, codes_of
+from seine.evaluate.kernels.ordinals import VALUE_CODES, codes_of
 from seine.operators.match.residual import LinearComparison
 
 MONEY, LONG = Type.parse("DECIMAL(14,2)"), Type.parse("DECIMAL(24,2)")

@@ -14,7 +14,7 @@ from seine.algebra.expressions import Column, Expression, Literal, Parameter, co
 from seine.algebra.functions import literal, resolve_call
 from seine.algebra.types import BIGINT, DOUBLE, STRING, Type
 from seine.evaluate.data_columns import DataColumns
-from seine.evaluate.ordinals import Places
+from seine.evaluate.kernels.ordinals import Places
 from seine.operators.match import box_index
 from seine.operators.match.box_index import BoxIndex
 from seine.operators.match.code_lookup import CodeIndex
