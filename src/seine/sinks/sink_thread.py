@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from seine.catalog import StoredSink
+from seine.catalog.tables.stored import StoredSink
 from seine.errors import SeineError, printable
 from seine.runtime.output.result_index import ResultIndex
 from seine.sinks.delivery import Delivery, UndeliveredFiles

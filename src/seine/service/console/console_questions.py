@@ -21,12 +21,11 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 
-from seine.algebra.definitions import RelationDef, StreamDef
+from seine.algebra.definitions import RelationDef, StreamDef, ViewDef
 from seine.algebra.functions.aggregate_calls import BUILT_IN
 from seine.algebra.functions.resolve_call import function_names
 from seine.algebra.plan import Query
 from seine.algebra.plan_text import column_name, interval_text
-from seine.algebra.view_definition import ViewDef
 from seine.errors import RunError, SeineError, printable
 from seine.frontends.script.parser import parse_script
 from seine.frontends.script.script import Declarations, Script
@@ -64,7 +63,7 @@ from seine.service.console.script_check import check_script
 from seine.service.recent_batches import RecentBatch
 from seine.service.recent_rows import MOST_BYTES, MOST_ROWS, RECENT_SECONDS
 from seine.service.service import Service
-from seine.topics.client_settings import streamed_topics
+from seine.topics.client_settings import topic_reading
 from seine.topics.topic_client import recent_records
 from seine.topics.topic_records import TopicReading
 
@@ -114,7 +113,7 @@ class ConsoleQuestions:
             lambda: self._parsed(text, folder, replace, known),
             known,
             service.deployment.settings.depth,
-            registrar.preview,
+            service.relations.preview,
             lambda script: registrar.refuse_script(script, who),
         )
 
@@ -139,7 +138,7 @@ class ConsoleQuestions:
             known=known,
             replace=replace,
             pushed=service.folder.pushed,
-            within=service.registrar.source_roots,
+            within=service.source_roots,
         )
 
     def schema(self) -> SchemaAnswer:
@@ -213,7 +212,7 @@ def _answer(batch: RecentBatch) -> BatchAnswer:
 def topic_rows(stream: StreamDef, reading: SparkReading) -> list[pa.RecordBatch]:
     """The rows of the last minutes of a stream of topics, whether the pipeline has read them yet or not."""
     options = {} if stream.reader is None else reading.secrets.resolved(stream.name, stream.reader)
-    topics = streamed_topics(stream, options, hosts=reading.hosts)
+    topics = topic_reading(stream, options, hosts=reading.hosts)
     if topics is None:
         raise SeineError(
             f"the rows of stream {stream.name} go through Spark's tasks alone",
