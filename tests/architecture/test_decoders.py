@@ -1,4 +1,4 @@
-"""Types of records are learnt in one place, under a lock: two threads that learn one together end the process."""
+"""Types of records are learnt in one place, under a lock: two threads at one type would end the process."""
 
 from __future__ import annotations
 
@@ -32,6 +32,6 @@ def _learning(path: Path) -> list[str]:
 
 
 def test_msgspec_learns_types_in_one_place() -> None:
-    learning = {module_of(path): found for path in FILES if (found := _learning(path))}
+    learning = {module_of(path): learnt for path in FILES if (learnt := _learning(path))}
     assert learning.keys() == {LEARNS}, learning
     assert {"Decoder", "convert"} <= {*learning[LEARNS]}

@@ -166,7 +166,7 @@ def heaviest(weights: Mapping[str, int]) -> list[str]:
 
 
 def calling_tables(value: object, function: str | None, table: int | None = None) -> Iterator[int | None]:
-    """The parameter tables whose conditions or forms of records call a user's function, or any, within a node.
+    """The parameter tables whose conditions or forms of records call a user's function, or any, in a node.
 
     None stands for what the node itself calls, for all who use it.
     """

@@ -12,7 +12,6 @@ import pyarrow as pa
 import pytest
 
 import seine
-
 from seine.algebra import user_functions
 from seine.algebra.functions.user_modules import register_function
 from seine.runtime.culprits import queries_that_call, served_queries
