@@ -42,22 +42,25 @@ log.retention.ms=-1
 """
 
 
+_HINT = "run scripts/find_kafka connector, or name a folder with broker/ and connector/ in SEINE_TEST_KAFKA"
+
+
 def kafka_jars() -> Path:
-    """The folder with the jars of a broker and of Spark's connector; refuses where there is none."""
+    """The folder with the jars of a broker; refuses where there is none."""
     given = os.environ.get("SEINE_TEST_KAFKA")
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "seine"
     folders = [Path(given)] if given else sorted(cache.glob("kafka-*"))
     if not folders or not (folders[-1] / "broker").is_dir():
-        raise SeineError(
-            "there is no Kafka to start here",
-            hint="run scripts/find_kafka, or name a folder with broker/ and connector/ in SEINE_TEST_KAFKA",
-        )
+        raise SeineError("there is no Kafka to start here", hint=_HINT)
     return folders[-1]
 
 
 def connector_jars(folder: Path) -> str:
-    """The jars that Spark needs to read topics, with commas between them."""
-    return ",".join(sorted(map(str, (folder / "connector").glob("*.jar"))))
+    """The jars with which Spark reads topics, with commas between them; refuses where there are none."""
+    jars = sorted(map(str, (folder / "connector").glob("*.jar")))
+    if not jars:
+        raise SeineError("there is no connector of Spark's to Kafka here", hint=_HINT)
+    return ",".join(jars)
 
 
 class BrokerProcess:

@@ -14,7 +14,7 @@ _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _MEMORY_WORDS = re.compile(rf"\b(?:Arrow|_Array)?MemoryError\b|{re.escape(os.strerror(errno.ENOMEM))}")
 
 
-def shortage_of(error: BaseException) -> str | None:
+def shortage_of(error: BaseException | None) -> str | None:
     """What there was too little of, if an error or what it was caused by says so.
 
     Errors of Spark's processes are known by their words alone.

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from seine.spark.session import open_session
 from tests.support.command import python_path
-from tests.support.kafka_broker import KafkaBroker, connector_jars, kafka_broker
+from tests.support.kafka_broker import KafkaBroker, kafka_broker
 
 collect_ignore = ["deadly_functions"]  # they end the process that imports them
 
@@ -18,8 +18,6 @@ collect_ignore = ["deadly_functions"]  # they end the process that imports them
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     os.environ["PYTHONPATH"] = python_path()
-    if jars := connector_jars():  # read when the JVM starts
-        os.environ["PYSPARK_SUBMIT_ARGS"] = f"--jars {jars} pyspark-shell"
     session = open_session("local[2]", str(tmp_path_factory.mktemp("spark") / "spark.log"))
     yield session
     session.stop()

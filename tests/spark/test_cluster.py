@@ -12,7 +12,7 @@ import pytest
 
 from seine.run_local import run_local
 from tests.support.command import checkpointed_run, kill, start, wait_for_change
-from tests.support.kafka_broker import connector_jars, private_broker
+from tests.support.kafka_broker import private_broker
 from tests.support.kafka_topic import committed_lines, create_topic
 from tests.support.standalone_cluster import LOOPBACK, Cluster, running_cluster
 from tests.support.stateful_script import sorted_file, sorted_records, write_story
@@ -47,7 +47,6 @@ def test_answers_survive_a_killed_worker(cluster: Cluster, tmp_path: Path) -> No
 def test_a_worker_the_broker_and_the_driver_may_die_between_topics(cluster: Cluster, tmp_path: Path) -> None:
     state, log = tmp_path / "state" / "output.json", tmp_path / "command.log"
     environment = {"SPARK_LOCAL_IP": LOOPBACK}
-    environment["PYSPARK_SUBMIT_ARGS"] = f"--jars {connector_jars()} pyspark-shell"
 
     def wait_for_batch(process: subprocess.Popen[bytes]) -> None:
         before = state.read_text() if state.exists() else ""

@@ -100,10 +100,12 @@ def test_answers_are_those_of_files(
     assert expected.dead == []
     slowest = " WITH (clock = 'partition')"
     short = f"FROM 'kafka://{kafka.servers}/bid-{partitions}'"
-    # an option of Spark's that a client has no setting for: the connector reads that stream
-    more = ", minPartitions '2'" if partitions == 2 else ""
-    servers = f"kafka.bootstrap.servers '{kafka.servers}'{more}"
-    long = f"USING kafka OPTIONS (subscribe 'sale-{partitions}', {servers})"
+    chosen = {
+        1: "subscribe 'sale-1'",
+        2: """assign '{"sale-2": [0, 1]}'""",
+        8: "subscribePattern '[s]ale-8'",
+    }
+    long = f"USING kafka OPTIONS ({chosen[partitions]}, kafka.bootstrap.servers '{kafka.servers}')"
     (tmp_path / "sale.avsc").write_text(json.dumps(SALE_SCHEMA))
     read_avro = " FORMAT AVRO WITH (clock = 'partition', schema = 'sale.avsc', schema_id = '17')"
     sale = SALE.format(source=long + (read_avro if partitions > 1 else slowest))
@@ -224,21 +226,6 @@ def test_records_that_were_deleted_unread_are_told_in_one_line(
 
     assert "\n" not in failed.value.message
     assert sorted_file(tmp_path / "out.jsonl") == before != []
-
-
-def test_a_run_goes_on_with_the_other_reader(
-    spark: SparkSession, kafka: KafkaBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Tasks of our own and Spark's connector note offsets and the ids of topics alike."""
-    kafka.create_topic("either", 1)
-    kafka.send("either", _dear(9))
-    run_until = _stoppable(spark, tmp_path, f"FROM 'kafka://{kafka.servers}/either'")
-    run_until(1)
-    with monkeypatch.context() as patched:
-        patched.setattr("seine.topics.client_settings.client_is_here", lambda: False)
-        run_until(5)
-    run_until(9)
-    assert len(sorted_file(tmp_path / "out.jsonl")) == 9
 
 
 def test_a_topic_that_does_not_exist_is_refused(

@@ -80,7 +80,7 @@ def test_sources_come_and_go(served: Served, kafka: KafkaBroker, tmp_path: Path)
     feeder.topic("s", "live-s", 3)
     served.settle(33)
     assert served.records("pairs") == feeder.expected(PAIRS) != []
-    with pytest.raises(SeineError, match="Spark cannot read stream x"):
+    with pytest.raises(SeineError, match="stream x cannot be read"):
         served.register(f"CREATE STREAM x {COLUMNS} FROM 'kafka://{kafka.servers}/nowhere';")
     letters = served.service.dead_letters(0, "u", 10)["letters"]
     assert [letter["reason"] for letter in letters] and len(letters) == 1

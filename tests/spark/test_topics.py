@@ -19,15 +19,19 @@ from seine.runtime.spark_reading import SparkReading
 from seine.spark.source_check import check_source
 from seine.topics.offset_ranges import Offsets, ranges_between
 from seine.topics.topic_client import EARLIEST, LATEST, KnownTopics, TopicClient, topic_ids
-from seine.topics.topic_records import RecordColumns, read_ranges
+from seine.topics.topic_records import ChosenTopics, RecordColumns, read_ranges
 from seine.topics.trouble import LostRecords, RemadeTopic, UnknownTopic
 from tests.support.kafka_broker import KafkaBroker
 
 pytestmark = pytest.mark.spark
 
 
+def _only(topic: str) -> ChosenTopics:
+    return ChosenTopics((topic,))
+
+
 def _offsets(kafka: KafkaBroker, topic: str, at: int, **more: str) -> Offsets:
-    client = TopicClient({"bootstrap.servers": kafka.servers, **more}, [topic])
+    client = TopicClient({"bootstrap.servers": kafka.servers, **more}, _only(topic))
     try:
         return client.offsets(at)
     finally:
@@ -87,7 +91,7 @@ def test_places_in_time(kafka: KafkaBroker) -> None:
 def test_partitions_that_are_added_are_seen(kafka: KafkaBroker, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("seine.topics.topic_client._SECONDS_BETWEEN_LOOKS", 0.0)
     kafka.create_topic("growing", 1)
-    client = TopicClient({"bootstrap.servers": kafka.servers}, ["growing"])
+    client = TopicClient({"bootstrap.servers": kafka.servers}, _only("growing"))
     assert client.offsets(LATEST) == {"growing": {"0": 0}}
     admin = AdminClient({"bootstrap.servers": kafka.servers})
     admin.create_partitions([NewPartitions("growing", 2)])["growing"].result(30)
@@ -96,6 +100,30 @@ def test_partitions_that_are_added_are_seen(kafka: KafkaBroker, monkeypatch: pyt
         assert time.monotonic() < deadline
         time.sleep(0.1)
     client.close()
+
+
+def test_topics_by_a_pattern_and_by_partitions(kafka: KafkaBroker, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("seine.topics.topic_client._SECONDS_BETWEEN_LOOKS", 0.0)
+    settings = {"bootstrap.servers": kafka.servers}
+    kafka.create_topic("pat-a", 3)
+    assigned = TopicClient(settings, ChosenTopics(("pat-a",), partitions={"pat-a": (0, 2)}))
+    assert assigned.offsets(LATEST) == {"pat-a": {"0": 0, "2": 0}}
+    assigned.close()
+    missing = TopicClient(settings, ChosenTopics(("pat-a",), partitions={"pat-a": (0, 3)}))
+    with pytest.raises(RunError, match="topic 'pat-a' has no partition 3, which assign names"):
+        missing.offsets(LATEST)
+    missing.close()
+    client = TopicClient(settings, ChosenTopics(pattern="pat-[ab]"))
+    assert client.offsets(LATEST) == {"pat-a": {"0": 0, "1": 0, "2": 0}}
+    kafka.create_topic("pat-b", 1)
+    kafka.create_topic("not-pat-b", 1)
+    deadline = time.monotonic() + 30
+    while client.offsets(LATEST) != {"pat-a": {"0": 0, "1": 0, "2": 0}, "pat-b": {"0": 0}}:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    client.close()
+    with pytest.raises(UnknownTopic, match="no topic matches the pattern 'none-such'"):
+        TopicClient(settings, ChosenTopics(pattern="none-such")).offsets(LATEST)
 
 
 def test_records_that_a_broker_deleted(kafka: KafkaBroker) -> None:
@@ -108,15 +136,13 @@ def test_records_that_a_broker_deleted(kafka: KafkaBroker) -> None:
     assert _records(kafka, {"trimmed": {"0": 3}}, {"trimmed": {"0": 5}}) == [(3, b"3"), (4, b"4")]
 
 
-@pytest.mark.parametrize("client", ["ours", "of the connector"])
 def test_a_broker_that_names_others_is_not_read_until_these_are_allowed(
-    spark: SparkSession, kafka: KafkaBroker, tmp_path: Path, client: str
+    spark: SparkSession, kafka: KafkaBroker, tmp_path: Path
 ) -> None:
     """The broker of these tests says that it is 127.0.0.1, however it is asked."""
-    topic, port = f"named-{client.replace(' ', '-')}", kafka.servers.rpartition(":")[2]
-    kafka.create_topic(topic, 1)
-    more = "" if client == "ours" else ", minPartitions '2'"  # for which our client has no setting
-    options = f"subscribe '{topic}', kafka.bootstrap.servers 'localhost:{port}'{more}"
+    port = kafka.servers.rpartition(":")[2]
+    kafka.create_topic("named", 1)
+    options = f"subscribe 'named', kafka.bootstrap.servers 'localhost:{port}'"
     script = tmp_path / "named.sql"
     script.write_text(
         f"CREATE STREAM s (v BIGINT, ts BIGINT) TIMESTAMP BY ts USING kafka OPTIONS ({options});"
@@ -133,7 +159,7 @@ def test_a_broker_that_names_others_is_not_read_until_these_are_allowed(
 def test_brokers_are_looked_at_again(kafka: KafkaBroker, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("seine.topics.topic_client._SECONDS_BETWEEN_LOOKS", 0.0)
     kafka.create_topic("looked", 1)
-    client = TopicClient({"bootstrap.servers": kafka.servers}, ["looked"], hosts=("127.0.0.1",))
+    client = TopicClient({"bootstrap.servers": kafka.servers}, _only("looked"), hosts=("127.0.0.1",))
     assert client.offsets(LATEST) == {"looked": {"0": 0}}
     client._hosts = ("elsewhere",)  # as if the broker named another one now
     with pytest.raises(ForeignBroker):
@@ -159,7 +185,9 @@ def test_a_topic_that_is_made_again_under_a_client(kafka: KafkaBroker, count: in
     topic, settings = f"under-{count}", {"bootstrap.servers": kafka.servers}
     kafka.create_topic(topic, 1)
     kafka.send(topic, [(0, b"old")] * 3)
-    client = TopicClient(settings, [topic], known=KnownTopics("bid", topic_ids(settings, [topic])))
+    client = TopicClient(
+        settings, ChosenTopics((topic,)), known=KnownTopics("bid", topic_ids(settings, [topic]))
+    )
     assert client.offsets(LATEST) == {topic: {"0": 3}}
     kafka.send(topic, [(0, b"more")])
     assert client.offsets(LATEST) == {topic: {"0": 4}}
@@ -175,7 +203,7 @@ def test_a_topic_that_goes_under_a_client(kafka: KafkaBroker, monkeypatch: pytes
     monkeypatch.setattr("seine.topics.topic_client._SECONDS_UNKNOWN", 0.5)
     settings = {"bootstrap.servers": kafka.servers}
     kafka.create_topic("going", 1)
-    client = TopicClient(settings, ["going"], known=KnownTopics("bid", topic_ids(settings, ["going"])))
+    client = TopicClient(settings, _only("going"), known=KnownTopics("bid", topic_ids(settings, ["going"])))
     assert client.offsets(LATEST) == {"going": {"0": 0}}
     kafka.delete_topic("going")
     with pytest.raises(UnknownTopic, match="there is no topic 'going'"):

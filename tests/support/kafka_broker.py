@@ -23,12 +23,6 @@ def _folder() -> Path | None:
     return Path(lines[-1]) if lines else None
 
 
-def connector_jars() -> str:
-    """The jars that Spark needs to read topics, with commas between them; empty if they cannot be had."""
-    folder = _folder()
-    return "" if folder is None else broker_process.connector_jars(folder)
-
-
 @contextmanager
 def private_broker(more: str = "") -> Iterator[broker_process.BrokerProcess]:
     """A broker of one process, which can be killed; skips the test where it cannot be had.

@@ -6,6 +6,7 @@ import argparse
 import errno
 import os
 from collections.abc import Callable
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -15,6 +16,8 @@ from seine.cli.main import main
 from seine.cli.progress_line import ProgressLine
 from seine.cli.serve_command import _Serving
 from seine.errors import RunError, SeineError
+from seine.service.client import Client
+from seine.service.folder import ServiceFolder
 from seine.service.http.listening import Listening
 from seine.service.service import ServiceOptions
 
@@ -25,8 +28,8 @@ CATALOG = SeineError("the catalog refused: disk I/O error")
 class Attempts(_Serving):
     """Every attempt to serve fails in its own way, before or after it has begun; the last one ends well."""
 
-    def __init__(self, *errors: tuple[bool, Exception]) -> None:
-        super().__init__(argparse.Namespace(), Listening(), ServiceOptions(), ProgressLine())
+    def __init__(self, *errors: tuple[bool, Exception], folder: str = "none") -> None:
+        super().__init__(argparse.Namespace(folder=folder), Listening(), ServiceOptions(), ProgressLine())
         self.errors = list(errors)
 
     def _serve_folder(self) -> None:
@@ -101,3 +104,34 @@ def test_what_a_sink_says_of_it_is_known(delays: list[float]) -> None:
     error.__cause__ = FULL
     Attempts((True, error)).go_on()
     assert delays == [0.5]
+
+
+def test_clients_hear_of_it_until_the_folder_is_served_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = ServiceFolder(str(tmp_path))
+    heard: list[str] = []
+    folder.publish({"url": "http://127.0.0.1:1", "process": os.getpid()})
+
+    def ask(_: float) -> None:
+        notice = attempts._notice
+        assert notice is not None
+        folder.publish({"url": f"http://127.0.0.1:{notice._socket.getsockname()[1]}", "process": os.getpid()})
+        with pytest.raises(SeineError) as refusal:
+            Client(str(tmp_path)).status()
+        heard.append(refusal.value.message)
+
+    monkeypatch.setattr(serve_command.time, "sleep", ask)
+    attempts = Attempts((True, FULL), (False, CATALOG), folder=str(tmp_path))
+    attempts.go_on()
+    assert heard == ["the disk is full"] * 2
+    with pytest.raises(SeineError, match="no service runs"):
+        Client(str(tmp_path))
+
+
+def test_what_another_process_has_published_stays(tmp_path: Path, delays: list[float]) -> None:
+    folder = ServiceFolder(str(tmp_path))
+    folder.publish({"url": "http://127.0.0.1:1", "process": os.getppid()})
+    with pytest.raises(SeineError, match="the catalog refused"):
+        Attempts((False, CATALOG), folder=str(tmp_path)).go_on()
+    assert folder.address()["process"] == os.getppid()

@@ -79,7 +79,7 @@ def main(words: list[str] | None = None) -> int:
         return 3
     except OSError as error:
         _forget_output()
-        what = f"cannot use '{error.filename}'" if error.filename else "cannot write the output"
+        what = f"cannot use '{error.filename}'" if error.filename else "cannot write"
         print(f"{what}: {error.strerror}", file=sys.stderr)
         return 3
     except MemoryError:

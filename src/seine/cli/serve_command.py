@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import logging
 import os
+import sys
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -47,6 +48,7 @@ from seine.service.http.listening import MOST_BODY, Certificate, Listening, refu
 from seine.shortages import shortage_of
 
 if TYPE_CHECKING:
+    from seine.service.http.shortage_notice import ShortageNotice
     from seine.service.service import Service, ServiceOptions
 
 
@@ -192,12 +194,20 @@ class _Serving:
         self._served = False  # the folder was served by this process, however briefly
         self._delivered = -1  # the last entry
         self._shortage: str | None = None  # what was met, and the folder not served since
+        self._notice: ShortageNotice | None = None  # what clients hear meanwhile
 
     def go_on(self) -> None:
         """Serve; once it has begun, a shortage is waited for: what is in memory then is given up.
 
         While there may still be one, whatever keeps the folder from being opened is put down to that.
         """
+        try:
+            self._go_on()
+        finally:
+            self._end_notice()
+            ServiceFolder(self._arguments.folder).withdraw()
+
+    def _go_on(self) -> None:
         while True:
             try:
                 return self._serve_folder()
@@ -210,7 +220,22 @@ class _Serving:
                 delay = self._backoff.next_seconds() or 0.0
                 _logger.warning("%s: %s", shortage, error, extra={"restart_in_s": round(delay, 1)})
                 self._progress.tell(f"{shortage}; the service opens its folder again in {delay:.1f} s")
+                self._give_notice(shortage)
                 time.sleep(delay)
+
+    def _give_notice(self, shortage: str) -> None:
+        """Let clients hear why nobody serves them; where even that cannot be done they hear nothing."""
+        from seine.service.http.shortage_notice import ShortageNotice
+
+        try:
+            self._notice = self._notice or ShortageNotice(shortage, self._listening)
+        except (SeineError, OSError, MemoryError, RuntimeError) as error:
+            _logger.warning("clients are not answered meanwhile: %s", error)
+
+    def _end_notice(self) -> None:
+        if self._notice is not None:
+            self._notice.close()
+            self._notice = None
 
     def _serve_folder(self) -> None:
         from seine.service.service import Service
@@ -232,6 +257,7 @@ class _Serving:
 
         log = self._arguments.log or os.path.join(service.folder.path, "spark.log")
         check_writable(log)
+        self._end_notice()
         again, server = self._served, Server(service, self._listening)
         self._listening = replace(self._listening, port=server.port)  # clients know it from now on
         try:
@@ -248,7 +274,8 @@ class _Serving:
             raise
         finally:
             self._delivered = service.sink.totals.entry
-            service.folder.withdraw()
+            if shortage_of(sys.exception()) is None:  # else clients find the notice there
+                service.folder.withdraw()
             server.close()
 
 

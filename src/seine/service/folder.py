@@ -85,7 +85,8 @@ class ServiceFolder:
             os.close(handle)
 
     def withdraw(self) -> None:
-        if os.path.exists(self._address):
+        """Take back what this process has published."""
+        if os.path.exists(self._address) and self.address().get("process") == os.getpid():
             os.remove(self._address)
 
     def address(self) -> dict[str, Any]:

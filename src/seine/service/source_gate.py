@@ -18,7 +18,7 @@ from seine.frontends.text.lexer import suggest
 from seine.runtime.option_secrets import OptionSecrets
 from seine.runtime.output.overwriting import refuse_overwriting
 from seine.runtime.spark_reading import SparkDoor
-from seine.service.access.allow_list import AllowList
+from seine.service.access.allow_list import TOKEN_ADDRESS, AllowList
 from seine.service.edit import Edit
 from seine.service.folder import ServiceFolder
 from seine.service.published_view import ServiceView
@@ -35,12 +35,10 @@ _SECRET_OPTIONS = frozenset(
 _KAFKA = (
     frozenset(
         {"subscribe", "subscribepattern", "assign", "failondataloss", "maxoffsetspertrigger"}
-        | {"minoffsetspertrigger", "maxtriggerdelay", "minpartitions", "maxrecordsperpartition"}
-        | {"groupidprefix", "kafkaconsumer.polltimeoutms", "fetchoffset.numretries"}
-        | {"fetchoffset.retryintervalms", "kafka.bootstrap.servers", "kafka.security.protocol"}
-        | {"kafka.sasl.mechanism", "kafka.ssl.endpoint.identification.algorithm"}
+        | {"kafka.bootstrap.servers", "kafka.security.protocol", "kafka.sasl.mechanism"}
+        | {TOKEN_ADDRESS, "kafka.sasl.oauthbearer.scope", "kafka.ssl.endpoint.identification.algorithm"}
         | {"kafka.ssl.keystore.type", "kafka.ssl.keystore.certificate.chain", "kafka.ssl.truststore.type"}
-        | {"kafka.ssl.truststore.certificates", "kafka.ssl.enabled.protocols", "kafka.ssl.protocol"}
+        | {"kafka.ssl.truststore.certificates"}
         | {"kafka.client.id", "kafka.client.dns.lookup", "kafka.isolation.level"}
         | {"kafka.fetch.min.bytes", "kafka.fetch.max.bytes", "kafka.fetch.max.wait.ms"}
         | {"kafka.max.partition.fetch.bytes", "kafka.max.poll.records", "kafka.receive.buffer.bytes"}

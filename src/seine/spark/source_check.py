@@ -1,30 +1,18 @@
-"""A look at the sources that Spark reads: whether one can be opened, and how far each has been read.
-
-The client of Kafka that Spark's connector brings, for questions about topics and brokers.
-"""
+"""A look at the sources that Spark reads: whether one can be opened, and how far each has been read."""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
 
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
 from seine.algebra.definitions import StreamDef
 from seine.errors import RunError, SeineError
-from seine.intake.allowed_hosts import ForeignBroker, refuse_foreign
 from seine.runtime.spark_reading import SparkPosition, SparkReading
-from seine.spark.pipeline_death import reason_of
 from seine.spark.source_frames import open_frame, topics_of
-from seine.topics.client_settings import PREFIX
 from seine.topics.topic_client import EARLIEST, TopicClient
-from seine.topics.topic_records import TopicReading
 
 _SECONDS_FOR_A_BROKER = 15
 _SECONDS_BETWEEN_LOOKS = 1.0
@@ -33,55 +21,27 @@ _SECONDS_BETWEEN_IDLE_LOOKS = 10.0  # as often as Spark reports that it found no
 
 def check_source(spark: SparkSession, stream: StreamDef, reading: SparkReading) -> None:
     """Refuse a stream that Spark cannot open, or whose topics no broker has."""
-    topics = topics_of(stream, reading)
-    if topics is not None:
-        _check_topics(stream, topics, reading)
-        return
-    open_frame(spark, stream, reading)
-    if stream.reader is None or stream.reader.format != "kafka":
-        return
-    options = reading.secrets.resolved(stream.name, stream.reader)
-    options |= {
-        "startingOffsets": "earliest",
-        "kafka.default.api.timeout.ms": f"{_SECONDS_FOR_A_BROKER}000",
-        "kafka.request.timeout.ms": f"{_SECONDS_FOR_A_BROKER}000",
-    }
-    try:
-        if reading.hosts is not None:
-            with connector_admin(spark, stream, reading):
-                pass  # it refuses brokers that are not allowed
-        frame = spark.read.format("kafka").options(**options).load()
-        frame._jdf.queryExecution().toRdd().getNumPartitions()  # asks for the offsets of every partition
-    except ForeignBroker as error:
-        raise _unreadable(stream, error.message, error.hint) from None
-    except (PySparkException, Py4JError) as error:
-        raise _unreadable(stream, reading.secrets.hide(_reason(error))) from None
+    if not _check_topics(stream, reading):
+        open_frame(spark, stream, reading)
 
 
-def _check_topics(stream: StreamDef, topics: TopicReading, reading: SparkReading) -> None:
+def _check_topics(stream: StreamDef, reading: SparkReading) -> bool:
+    """Ask for the first offsets of a stream's topics; False if it has none."""
     try:
+        topics = topics_of(stream, reading)
+        if topics is None:
+            return False
         client = TopicClient(topics.settings, topics.topics, _SECONDS_FOR_A_BROKER, hosts=topics.hosts)
         try:
             client.offsets(EARLIEST)
         finally:
             client.close()
     except RunError as error:
-        raise _unreadable(stream, reading.secrets.hide(error.message), error.hint) from None
-
-
-def _unreadable(stream: StreamDef, reason: str, hint: str | None = None) -> SeineError:
-    return SeineError(
-        f"Spark cannot read stream {stream.name}: {reason}",
-        hint=hint or "is the broker there, and the topic?",
-    )
-
-
-def _reason(error: BaseException) -> str:
-    """What Java says that went wrong first."""
-    java = getattr(error, "java_exception", None)
-    while java is not None and java.getCause() is not None:
-        java = java.getCause()
-    return reason_of(error) if java is None else str(java.getMessage() or java.toString())
+        raise SeineError(
+            f"stream {stream.name} cannot be read: {reading.secrets.hide(error.message)}",
+            hint=error.hint or "is the broker there, and the topic?",
+        ) from None
+    return True
 
 
 class SourcePositions:
@@ -135,22 +95,3 @@ def _behind(end: str | None, latest: str | None) -> int | None:
         )
     except (ValueError, AttributeError, TypeError):
         return None
-
-
-@contextmanager
-def connector_admin(spark: SparkSession, stream: StreamDef, reading: SparkReading) -> Iterator[Any]:
-    """A client for a stream; refuses brokers that are named there and not allowed."""
-    assert stream.reader is not None
-    jvm: Any = spark._jvm
-    properties = jvm.java.util.Properties()
-    for key, value in reading.secrets.resolved(stream.name, stream.reader).items():
-        if key.lower().startswith(PREFIX):
-            properties.put(key[len(PREFIX) :], value)
-    admin = jvm.org.apache.kafka.clients.admin.AdminClient.create(properties)
-    try:
-        if reading.hosts is not None:
-            nodes = jvm.java.util.ArrayList(admin.describeCluster().nodes().get())
-            refuse_foreign(reading.hosts, [(node.host(), node.port()) for node in nodes], "--source-host")
-        yield admin
-    finally:
-        admin.close(jvm.java.time.Duration.ofSeconds(1))

@@ -1,7 +1,6 @@
 """Streams that Spark reads, as streaming DataFrames: what their tasks make of them for the stages.
 
-Topics are read by tasks themselves, where the client for that is installed and has all options of a stream;
-else by Spark's connector. Anything else is a frame of Spark's, whose rows tasks are given:
+Topics are read by tasks themselves. Anything else is a frame of Spark's, whose rows tasks are given:
 A source with a column `value` of text or bytes has records, which are read by FORMAT; json and csv files are
 read as lines of text, so that they are read as strictly as everything else. Any other source has columns,
 which must be those of the stream.
@@ -27,7 +26,6 @@ Spark numbers micro-batches without gaps, and gives a repeated one its number ag
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JError
@@ -43,14 +41,9 @@ from seine.algebra.types import Field, Kind, Type
 from seine.errors import SeineError, SourceError
 from seine.intake.arrived_records import (
     FILE,
-    PARTITIONS,
-    PLACE,
-    TIME,
-    TOPIC,
     VALUE,
     WALL,
     asks_for_arrival,
-    only_topic,
 )
 from seine.intake.marked_rows import MARKERS
 from seine.intake.parquet import check_schema
@@ -59,7 +52,7 @@ from seine.intake.spark_feed import SourceBranch
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.spark_reading import SparkReading
 from seine.spark.journal_source import SCHEMA
-from seine.topics.client_settings import OFFSETS_AT_ONCE, streamed_topics
+from seine.topics.client_settings import topic_reading
 from seine.topics.topic_records import TopicReading
 
 if TYPE_CHECKING:
@@ -73,13 +66,6 @@ if TYPE_CHECKING:
 
 _LINES = ("text", "json", "csv")
 _GIVEN_SCHEMA = ("parquet", "orc", "avro")  # their streaming sources want to be told what is in the files
-# After each poll Spark's connector asks where the partition begins and ends, and the consumer drops what it
-# has fetched: let a poll bring all of a fetch.
-_CONSUMER = {
-    "kafka.max.poll.records": "100000",
-    "kafka.max.partition.fetch.bytes": str(8 * 1024 * 1024),
-    "kafka.isolation.level": "read_committed",  # what a transaction that was broken off wrote never counts
-}
 TYPES: dict[Kind, spark_types.DataType] = {
     Kind.BOOLEAN: spark_types.BooleanType(),
     Kind.INT: spark_types.IntegerType(),
@@ -97,7 +83,8 @@ def open_frames(
 ) -> dict[SourceBranch, DataFrame]:
     """Rows for the stages from each branch of a pipeline; frames that a program brings are `given` by name.
 
-    Of a stream that has been dropped nothing is read any more: a source that gives nothing has its place.
+    Of a stream that has been dropped, or cannot be read now, nothing is read: a source that gives nothing has
+    its place.
     """
     known = {stream.name: stream for stream in reading.streams}
     folder, start = deployment.folder, deployment.settings.start
@@ -109,25 +96,19 @@ def open_frames(
             frames[branch] = topic_rows(spark, folder, start, topics)
             continue
         if stream is None:
-            frames[branch] = silent_rows(spark, deployment, branch)
-            continue
-        frame = open_frame(spark, stream, reading, given.get(branch.stream))
+            frame = silent_frame(spark)
+        else:
+            frame = open_frame(spark, stream, reading, given.get(branch.stream))
         frames[branch] = frame.mapInArrow(ReadSource(folder, start, branch), SCHEMA)
     return frames
 
 
-def silent_rows(spark: SparkSession, deployment: Deployment, branch: SourceBranch) -> DataFrame:
-    """What has the place of a branch of which nothing is read any more."""
-    task = ReadSource(deployment.folder, deployment.settings.start, branch)
-    return silent_frame(spark).mapInArrow(task, SCHEMA)
-
-
 def topics_of(stream: StreamDef, reading: SparkReading, born: int = 0) -> TopicReading | None:
-    """How tasks read the topics of a stream themselves; None if they do not."""
+    """How tasks read the topics of a stream; None if it has none. Refuses what they are not read with."""
     if stream.reader is None:
         return None
     options = reading.secrets.resolved(stream.name, stream.reader)
-    return streamed_topics(stream, options, reading.batch_rows, born, reading.hosts)
+    return topic_reading(stream, options, reading.batch_rows, born, reading.hosts)
 
 
 def open_frame(
@@ -168,32 +149,12 @@ def _refusal(stream: StreamDef, name: str, text: str) -> SeineError:
 def _options(stream: StreamDef, reading: SparkReading) -> dict[str, str]:
     assert stream.reader is not None
     options = reading.secrets.resolved(stream.name, stream.reader)
-    known = {key.lower() for key in options}
-    if stream.reader.format == "kafka":
-        options.update(_start(dict(stream.source.options).get("start", "earliest") if stream.source else ""))
-        options.update({key: value for key, value in _CONSUMER.items() if key not in known})
-        if not known & {"maxoffsetspertrigger", "minoffsetspertrigger"}:
-            options["maxOffsetsPerTrigger"] = str(reading.batch_rows or OFFSETS_AT_ONCE)
     return {key: value for key, value in options.items() if key.lower() != "header"}
-
-
-def _start(start: str) -> dict[str, str]:
-    """Where the reading of a topic begins, as Spark wants to be told.
-
-    >>> _start("1970-01-01T00:00:02Z")["startingTimestamp"]
-    '2000'
-    """
-    if start in ("earliest", "latest"):
-        return {"startingOffsets": start}
-    instant = str(int(datetime.fromisoformat(start).timestamp() * 1000))
-    return {"startingTimestamp": instant, "startingOffsetsByTimestampStrategy": "latest"}
 
 
 def _prepared(stream: StreamDef, frame: DataFrame) -> DataFrame:
     """The columns that tasks want, with the time of the micro-batch, which a repeated one has again."""
     assert stream.reader is not None
-    if stream.reader.format == "kafka":
-        return frame.select(_value(frame), *_places(stream, frame))
     wall = [F.current_timestamp().alias(WALL)] if asks_for_arrival(stream) else []
     if stream.reader.format in _LINES:
         return frame.select(_value(frame), F.col("_metadata.file_path").alias(FILE), *wall)
@@ -204,16 +165,6 @@ def _prepared(stream: StreamDef, frame: DataFrame) -> DataFrame:
         return frame.select(_value(frame), *wall)
     _check(stream, frame)
     return frame.select("*", *wall)
-
-
-def _places(stream: StreamDef, frame: DataFrame) -> list[Column]:
-    """Where each record of a topic stands, and when it came if that counts; partition and offset are one."""
-    columns = [(frame["offset"] * PARTITIONS + frame["partition"]).alias(PLACE)]
-    if only_topic(stream) is None:
-        columns.append(frame["topic"].alias(TOPIC))
-    if asks_for_arrival(stream):
-        columns.append(frame["timestamp"].alias(TIME))
-    return columns
 
 
 def _value(frame: DataFrame) -> Column:

@@ -40,7 +40,7 @@ from seine.spark.offset_log import (
 from seine.spark.pipeline_death import DeathCause, PipelineDeath, death_of, jvm_is_gone
 from seine.spark.query_end import QueryEnd
 from seine.spark.source_check import SourcePositions, check_source
-from seine.spark.source_frames import open_frames, silent_rows
+from seine.spark.source_frames import open_frames
 from seine.spark.stage import Stage
 from seine.spark.topic_identity import check_topics, unreadable_branches
 from seine.spark.unfinished import discard_torn, discard_unfinished
@@ -221,13 +221,14 @@ class _SparkHost:
         """
         served = self._restarts.most is None
         try:
-            frames = open_frames(self._spark, self._run.deployment, reading, self._frames)
             seconds = _SECONDS_FOR_A_BROKER[served]
-            unreadable = check_topics(self._spark, self._run.deployment, reading, seconds)
+            unreadable = check_topics(self._run.deployment, reading, seconds)
             if unreadable and not (served and self._may_wait(unreadable)):
                 raise next(iter(unreadable.values()))
-            silent = {branch: silent_rows(self._spark, self._run.deployment, branch) for branch in unreadable}
-            return frames | silent, unreadable
+            waiting = {branch.stream for branch in unreadable}
+            streams = [stream for stream in reading.streams if stream.name not in waiting]
+            readable = replace(reading, streams=streams)
+            return open_frames(self._spark, self._run.deployment, readable, self._frames), unreadable
         except SeineError as error:
             if not (served or isinstance(error, BrokerSilent)):
                 raise
@@ -246,7 +247,7 @@ class _SparkHost:
         reading = self._run.reading
         streams = {stream.name for stream in reading.streams}
         seconds = _SECONDS_FOR_A_BROKER[True]
-        unreadable = unreadable_branches(self._spark, self._run.deployment, reading, seconds)
+        unreadable = unreadable_branches(self._run.deployment, reading, seconds)
         return {branch: unreadable.get(branch) for branch in branches if branch.stream in streams}
 
     def _tell_failed(self, unreadable: Unreadable) -> None:

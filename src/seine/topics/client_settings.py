@@ -1,29 +1,30 @@
 """Options of Spark's Kafka source as settings of librdkafka, the client that tasks read topics with.
 
     kafka.fetch.max.wait.ms          fetch.wait.max.ms
-    kafka.sasl.jaas.config           sasl.username, sasl.password
-    kafka.ssl.truststore.location    none for a store of Java's: Spark's connector reads that stream
+    kafka.sasl.jaas.config           sasl.username, sasl.password; of OAUTHBEARER client, secret and scope
+    kafka.ssl.truststore.location    a file of PEM; a store of Java's is refused
 
-Law: an option is mapped to what means the same, or passed over because it says nothing of reading, or the
-stream is read by the connector. Options are listed, so that none can name a plugin or a file by chance.
+Law: an option is mapped to what means the same, or passed over because it says nothing of reading, or
+refused. Options are listed, so that none can name a plugin or a file by chance.
 
-How tasks read the topics that a stream declares, if they do, and not Spark's connector.
+How tasks read the topics that a stream declares.
 """
 
 from __future__ import annotations
 
-import logging
+import json
 import re
 from collections.abc import Mapping
 from datetime import datetime
 
 from seine.algebra.definitions import StreamDef
+from seine.errors import RunError
 from seine.intake.allowed_hosts import Hosts
 from seine.intake.arrived_records import asks_for_arrival, only_topic
 from seine.intake.spark_feed import SourceBranch
 from seine.topics.topic_client import EARLIEST, LATEST
-from seine.topics.topic_consumer import client_is_here
-from seine.topics.topic_records import RecordColumns, TopicReading
+from seine.topics.topic_consumer import require_client
+from seine.topics.topic_records import ChosenTopics, RecordColumns, TopicReading
 
 PREFIX = "kafka."  # before the names of a client's settings
 
@@ -40,39 +41,60 @@ _RENAMED = {
 }
 _SAYS_NOTHING = frozenset(  # of one who reads given ranges, in no group
     {"max.poll.records", "session.timeout.ms", "default.api.timeout.ms"}
+    | {"sasl.login.callback.handler.class"}  # Java's way to say that tokens come from an address
 )
-_OF_SPARK = frozenset({"subscribe", "failondataloss", "maxoffsetspertrigger"})
-_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+_OF_SPARK = frozenset({"subscribe", "subscribepattern", "assign", "failondataloss", "maxoffsetspertrigger"})
+_OAUTH = "OAUTHBEARER"
+_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", _OAUTH)
+_TOKENS = {
+    "sasl.oauthbearer.token.endpoint.url": "sasl.oauthbearer.token.endpoint.url",
+    "sasl.oauthbearer.scope": "sasl.oauthbearer.scope",
+    "sasl.oauthbearer.client.credentials.client.id": "sasl.oauthbearer.client.id",
+    "sasl.oauthbearer.client.credentials.client.secret": "sasl.oauthbearer.client.secret",
+}
 _JAAS = re.compile(
-    r"\s*[\w.]*(?:Plain|Scram)LoginModule\s+required\s+(?P<options>(?:\w+\s*=\s*(?:\"[^\"\\]*\"|[^\s\";]+)\s*)+);\s*"
+    r"\s*[\w.]*(?P<kind>Plain|Scram|OAuthBearer)LoginModule\s+required\s+"
+    r"(?P<options>(?:\w+\s*=\s*(?:\"[^\"\\]*\"|[^\s\";]+)\s*)+);\s*"
 )
 _JAAS_OPTION = re.compile(r"(\w+)\s*=\s*(?:\"([^\"\\]*)\"|([^\s\";]+))")
 _PEM = "PEM"
 
 
-class NoCounterpart(Exception):
-    """An option that librdkafka has no setting for; its name."""
+_LOGINS = "certificates are PEM (kafka.ssl.truststore.type 'PEM'), logins PLAIN, SCRAM or OAUTHBEARER"
+
+
+class UnreadOption(RunError):
+    """An option that topics are not read with."""
+
+    def __init__(self, option: str, hint: str = "leave it out") -> None:
+        super().__init__(f"topics cannot be read with option {option} as given", hint=hint)
+
+
+def _refuse_login(option: str) -> UnreadOption:
+    """Kerberos, stores of Java's, logins of another form."""
+    return UnreadOption(option, f"no Kerberos and no key stores of Java's: {_LOGINS}")
 
 
 def client_settings(options: Mapping[str, str]) -> dict[str, str]:
-    """Settings that mean what the options of a stream mean; `NoCounterpart` if there are none.
+    """Settings that mean what the options of a stream mean; refuses those that have none.
 
     >>> client_settings({"subscribe": "bids", "kafka.bootstrap.servers": "b:9092", "kafka.client.id": "us"})
     {'bootstrap.servers': 'b:9092', 'client.id': 'us'}
-    >>> client_settings({"subscribePattern": "b.*"})
+    >>> client_settings({"minPartitions": "8"})
     Traceback (most recent call last):
-    seine.topics.client_settings.NoCounterpart: subscribePattern
+    seine.topics.client_settings.UnreadOption: topics cannot be read with option minPartitions as given
+      hint: leave it out
     """
     named = {key.lower(): value for key, value in options.items()}
     settings: dict[str, str] = {}
     for key, value in options.items():
         if not key.lower().startswith(PREFIX):
             if key.lower() not in _OF_SPARK:
-                raise NoCounterpart(key)
+                raise UnreadOption(key)
             continue
         settings |= _mapped(key.lower()[len(PREFIX) :], value, named)
     if settings.get("security.protocol", "").upper().startswith("SASL") and "sasl.mechanism" not in settings:
-        raise NoCounterpart("kafka.security.protocol")  # Kerberos, by default
+        raise _refuse_login("kafka.security.protocol")  # Kerberos, by default
     return settings
 
 
@@ -86,26 +108,50 @@ def _mapped(name: str, value: str, options: Mapping[str, str]) -> dict[str, str]
         return {_RENAMED[name]: value}
     if name == "ssl.endpoint.identification.algorithm":
         return {name: value or "none"}
-    if name == "sasl.mechanism" and value in _MECHANISMS:
-        return {name: value}
+    if name == "sasl.mechanism":
+        return _mechanism(value)
+    if name in _TOKENS:
+        return {_TOKENS[name]: value}
     if name == "sasl.jaas.config":
         return _login(value)
     if name.startswith(("ssl.keystore.", "ssl.truststore.")):
         return _store(name, value, options)
-    raise NoCounterpart(PREFIX + name)
+    raise _refuse_login(PREFIX + name) if name.startswith(("sasl.", "ssl.")) else UnreadOption(PREFIX + name)
+
+
+def _mechanism(value: str) -> dict[str, str]:
+    if value not in _MECHANISMS:
+        raise _refuse_login(f"{PREFIX}sasl.mechanism")
+    return {"sasl.mechanism": value} | ({"sasl.oauthbearer.method": "oidc"} if value == _OAUTH else {})
 
 
 def _login(text: str) -> dict[str, str]:
-    """User and password of a login module of Java's.
+    """User and password of a login module of Java's; of OAUTHBEARER the client that asks for tokens.
 
     >>> _login('org.apache.kafka.common.security.scram.ScramLoginModule required username=u password="p q";')
     {'sasl.username': 'u', 'sasl.password': 'p q'}
     """
     match = _JAAS.fullmatch(text)
     given = {} if match is None else {key: a or b for key, a, b in _JAAS_OPTION.findall(match["options"])}
+    if match is not None and match["kind"] == "OAuthBearer":
+        return _token_client(given)
     if set(given) != {"username", "password"}:
-        raise NoCounterpart(f"{PREFIX}sasl.jaas.config")
+        raise _refuse_login(f"{PREFIX}sasl.jaas.config")
     return {f"sasl.{key}": value for key, value in given.items()}
+
+
+def _token_client(given: Mapping[str, str]) -> dict[str, str]:
+    """
+    >>> _token_client({"clientId": "us", "extension_pool": "7"})
+    {'sasl.oauthbearer.client.id': 'us', 'sasl.oauthbearer.extensions': 'pool=7'}
+    """
+    names = {"clientId": "client.id", "clientSecret": "client.secret", "scope": "scope"}
+    more = {key.removeprefix("extension_"): value for key, value in given.items() if key not in names}
+    if len(more) != sum(key.startswith("extension_") for key in given):
+        raise _refuse_login(f"{PREFIX}sasl.jaas.config")
+    settings = {f"sasl.oauthbearer.{names[key]}": value for key, value in given.items() if key in names}
+    extensions = ",".join(f"{key}={value}" for key, value in more.items())
+    return settings | ({"sasl.oauthbearer.extensions": extensions} if extensions else {})
 
 
 _STORES = {
@@ -125,43 +171,63 @@ def _store(name: str, value: str, options: Mapping[str, str]) -> dict[str, str]:
     """
     kind = ".".join(name.split(".")[:2])
     if options.get(f"{PREFIX}{kind}.type", "").upper() != _PEM:
-        raise NoCounterpart(PREFIX + name)
+        raise _refuse_login(PREFIX + name)
     if name == f"{kind}.type":
         return {}
     if name not in _STORES:
-        raise NoCounterpart(PREFIX + name)
+        raise _refuse_login(PREFIX + name)
     return dict.fromkeys(_STORES[name], value)
 
 
-_logger = logging.getLogger(__name__)
 OFFSETS_AT_ONCE = 1_000_000  # of a stream in a micro-batch, unless anything else is said
 
 
-def streamed_topics(
+def topic_reading(
     stream: StreamDef,
     options: Mapping[str, str],
     batch_rows: int | None = None,
     born: int = 0,
     hosts: Hosts | None = None,
 ) -> TopicReading | None:
-    """How tasks read a stream of topics with these options; None if it is Spark's connector that reads it."""
-    if stream.reader is None or stream.reader.format != "kafka" or not client_is_here():
+    """How tasks read a stream of topics with these options; None of another format."""
+    if stream.reader is None or stream.reader.format != "kafka":
         return None
-    try:
-        settings = client_settings(options)
-    except NoCounterpart as option:
-        _logger.info("Spark's connector reads topics, for option %s", option, extra={"stream": stream.name})
-        return None
+    require_client()
+    settings = client_settings(options)
     named = {key.lower(): value for key, value in options.items()}
     return TopicReading(
         SourceBranch(stream.name, born),
         settings,
-        tuple(sorted({topic.strip() for topic in named["subscribe"].split(",")} - {""})),
+        _chosen(named),
         _first(dict(stream.source.options).get("start", "earliest") if stream.source else "earliest"),
         int(named.get("maxoffsetspertrigger") or batch_rows or OFFSETS_AT_ONCE),
         RecordColumns(topic=only_topic(stream) is None, time=asks_for_arrival(stream)),
         hosts,
     )
+
+
+def _chosen(options: Mapping[str, str]) -> ChosenTopics:
+    """Which topics the options of a stream name.
+
+    >>> _chosen({"subscribe": "b, a,b"}).names, _chosen({"assign": '{"a": [0, 2]}'}).partitions
+    (('a', 'b'), {'a': (0, 2)})
+    """
+    if "subscribepattern" in options:
+        return ChosenTopics(pattern=options["subscribepattern"])
+    if "assign" in options:
+        return _assigned(options["assign"])
+    return ChosenTopics(tuple(sorted({topic.strip() for topic in options["subscribe"].split(",")} - {""})))
+
+
+def _assigned(text: str) -> ChosenTopics:
+    try:
+        places: dict[str, list[int]] = json.loads(text)
+        partitions = {topic: tuple(sorted({int(place) for place in places[topic]})) for topic in places}
+    except (ValueError, TypeError):
+        partitions = {}
+    if not partitions or not all(partitions.values()):
+        raise UnreadOption("assign", """write assign '{"topic": [0, 1]}'""")
+    return ChosenTopics(tuple(sorted(partitions)), partitions=partitions)
 
 
 def _first(start: str) -> int:

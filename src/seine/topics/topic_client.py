@@ -35,8 +35,8 @@ from seine.intake.arrived_records import VALUE
 from seine.intake.spark_feed import SourceBranch
 from seine.topics.offset_ranges import OffsetRange, Offsets, ranges_between
 from seine.topics.topic_consumer import TopicConsumer, library, may_pass, words_of
-from seine.topics.topic_records import TopicReading, read_range
-from seine.topics.trouble import BrokerSilent, RemadeTopic, UnknownTopic
+from seine.topics.topic_records import ChosenTopics, TopicReading, read_range
+from seine.topics.trouble import BrokerSilent, RemadeTopic, UnknownTopic, UnmatchedPattern
 from seine.typed_json import json_decoder
 
 EARLIEST, LATEST = -2, -1  # as if they were times, in milliseconds
@@ -56,13 +56,14 @@ class TopicClient:
     def __init__(
         self,
         settings: Mapping[str, str],
-        topics: Sequence[str],
+        topics: ChosenTopics,
         seconds: float = 60.0,
         known: KnownTopics | None = None,
         hosts: Hosts | None = None,
     ) -> None:
         """Brokers that may be asked are of `hosts`, if these are given."""
-        self._settings, self._topics, self._known, self._hosts = settings, topics, known, hosts
+        self._settings, self._chosen, self._known, self._hosts = settings, topics, known, hosts
+        self._topics = topics.names
         self._consumer = TopicConsumer(settings, seconds)
         self._admin: Any = None
         self._last: Offsets | None = None
@@ -120,24 +121,39 @@ class TopicClient:
                 self._partitions_of(topic)
             except UnknownTopic:
                 return topic
-        return self._topics[0]
+        return self._topics[0] if self._topics else self._chosen.pattern
 
     def _partitions(self) -> list[tuple[str, int]]:
         if time.monotonic() >= self._next_look:
-            self._places = [(topic, place) for topic in self._topics for place in self._partitions_of(topic)]
+            self._places = [(topic, place) for topic in self.names() for place in self._partitions_of(topic)]
             self._next_look = time.monotonic() + _SECONDS_BETWEEN_LOOKS
         return self._places
 
+    def names(self) -> tuple[str, ...]:
+        """The topics that are read; those that match a pattern are looked for."""
+        if self._chosen.pattern:
+            self._topics = self._chosen.among(self._consumer.ask(self._listed).topics)
+            if not self._topics:
+                raise UnmatchedPattern(self._chosen.pattern)
+        return self._topics
+
+    def _listed(self, seconds: float, *topic: str) -> Any:
+        answer = self._consumer.client.list_topics(*topic, timeout=seconds)
+        brokers = [(one.host, one.port) for one in answer.brokers.values()]
+        refuse_foreign(self._hosts, brokers, "--source-host")
+        return answer
+
     def _partitions_of(self, topic: str) -> list[int]:
         def call(seconds: float) -> Any:
-            answer = self._consumer.client.list_topics(topic, seconds)
-            brokers = [(one.host, one.port) for one in answer.brokers.values()]
-            refuse_foreign(self._hosts, brokers, "--source-host")
-            known = answer.topics[topic]
+            known = self._listed(seconds, topic).topics[topic]
             _refuse(topic, known.error)
             return known
 
-        return sorted(self._consumer.ask(call).partitions)
+        there = self._consumer.ask(call).partitions
+        wanted = self._chosen.partitions.get(topic, tuple(there))
+        if missing := set(wanted) - set(there):
+            raise RunError(f"topic '{topic}' has no partition {min(missing)}, which assign names")
+        return sorted(wanted)
 
     def _refuse_remade(self) -> None:
         if self._known is None or not self._known.ids:

@@ -1,6 +1,6 @@
 """A client of librdkafka's that reads what it is told to: in no group, and committing nothing.
 
-The package `confluent-kafka` is an extra; where it is not installed Spark's connector reads topics.
+The package `confluent-kafka` is an extra: without it no topic is read.
 """
 
 from __future__ import annotations
@@ -37,9 +37,12 @@ _DEFAULTS = {
 }
 
 
-def client_is_here() -> bool:
-    """Whether the package is installed."""
-    return confluent_kafka is not None
+def require_client() -> None:
+    """Refuse to read topics where the package is not installed."""
+    if confluent_kafka is None:
+        raise RunError(
+            "reading topics needs the package confluent-kafka", hint="pip install 'seine-streams[kafka]'"
+        )
 
 
 class TopicConsumer:
@@ -47,10 +50,7 @@ class TopicConsumer:
 
     def __init__(self, settings: Mapping[str, str], seconds: float) -> None:
         """A broker may take so many `seconds` to answer."""
-        if confluent_kafka is None:
-            raise RunError(
-                "tasks need the package confluent-kafka", hint="pip install 'seine-streams[kafka]'"
-            )
+        require_client()
         self._seconds = seconds
         self._heard = ""  # the last trouble that a connection had
         try:

@@ -16,12 +16,13 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from msgspec import Struct
 
 from seine.algebra.arrays import IntArray
@@ -137,6 +138,29 @@ def _offsets(messages: Sequence[Any]) -> IntArray:
     return np.array([one.offset() for one in messages])
 
 
+class ChosenTopics(Struct, frozen=True):
+    """Topics by name, or those whose whole name matches a pattern; of some perhaps only these partitions."""
+
+    names: tuple[str, ...] = ()
+    pattern: str = ""
+    partitions: dict[str, tuple[int, ...]] = {}
+
+    def among(self, known: Iterable[str]) -> tuple[str, ...]:
+        """The names; of a pattern those that match. No pattern takes long, and none matches Kafka's own.
+
+        >>> ChosenTopics(pattern="b.*|__.*").among(["bids", "sub", "bees", "__consumer_offsets"])
+        ('bees', 'bids')
+        """
+        if not self.pattern:
+            return self.names
+        names = pa.array(sorted(name for name in known if not name.startswith("__")), pa.string())
+        try:
+            matching = pc.match_substring_regex(names, f"^(?:{self.pattern})$")
+        except pa.ArrowInvalid:
+            raise RunError(f"subscribePattern is no pattern: '{self.pattern}'") from None
+        return tuple(names.filter(matching).to_pylist())
+
+
 class RecordColumns(Struct, frozen=True):
     """Which columns a stream wants beside value and place."""
 
@@ -149,7 +173,7 @@ class TopicReading(Struct, frozen=True):
 
     branch: SourceBranch
     settings: dict[str, str]
-    topics: tuple[str, ...]
+    topics: ChosenTopics
     first: int  # the time of the first record, or EARLIEST or LATEST
     most: int  # records in a micro-batch
     columns: RecordColumns

@@ -25,6 +25,13 @@ class UnknownTopic(RunError):
         )
 
 
+class UnmatchedPattern(UnknownTopic):
+    """A pattern that no topic matches."""
+
+    def __init__(self, pattern: str) -> None:
+        RunError.__init__(self, f"no topic matches the pattern '{pattern}'")
+
+
 class RemadeTopic(RunError):
     """A topic that is another one by now, under the name of one that was read."""
 

@@ -66,9 +66,9 @@ def test_one_that_is_refused_waits_alone(
     reading: SparkReading, deployment: Deployment, monkeypatch: pytest.MonkeyPatch, error: RunError
 ) -> None:
     monkeypatch.setattr(topic_identity, "topic_ids", _answering({"bids": "id-1", "sales": "id-2"}))
-    assert check_topics(Mock(), deployment, reading, 1.0) == {}
+    assert check_topics(deployment, reading, 1.0) == {}
     monkeypatch.setattr(topic_identity, "topic_ids", _answering({"bids": error, "sales": "id-2"}))
-    assert check_topics(Mock(), deployment, reading, 1.0) == {_BIDS: error}
+    assert check_topics(deployment, reading, 1.0) == {_BIDS: error}
     assert kept_ids(deployment.topics) == {"bids@0": {"bids": "id-1"}, "sales@0": {"sales": "id-2"}}
 
 
@@ -76,8 +76,8 @@ def test_a_topic_that_was_made_again_is_not_taken_for_the_old_one(
     reading: SparkReading, deployment: Deployment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(topic_identity, "topic_ids", _answering({"bids": "id-1", "sales": "id-2"}))
-    check_topics(Mock(), deployment, reading, 1.0)
+    check_topics(deployment, reading, 1.0)
     monkeypatch.setattr(topic_identity, "topic_ids", _answering({"bids": "id-1", "sales": "id-3"}))
     for look in (check_topics, unreadable_branches, check_topics):  # it stays so however often one looks
-        unreadable = look(Mock(), deployment, reading, 1.0)
+        unreadable = look(deployment, reading, 1.0)
         assert [*unreadable] == [_SALES] and "made again" in unreadable[_SALES].message

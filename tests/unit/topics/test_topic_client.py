@@ -6,13 +6,14 @@ import pytest
 
 from seine.errors import RunError
 from seine.topics.topic_client import LATEST, TopicClient, topic_ids
+from seine.topics.topic_records import ChosenTopics
 from seine.topics.trouble import BrokerSilent
 
 _NOBODY = {"bootstrap.servers": "127.0.0.1:1"}
 
 
 def test_a_broker_that_is_not_there() -> None:
-    client = TopicClient(_NOBODY, ["t"], seconds=0.3)
+    client = TopicClient(_NOBODY, ChosenTopics(("t",)), seconds=0.3)
     with pytest.raises(BrokerSilent, match=r"Kafka does not answer: .*Connection refused"):
         client.offsets(LATEST)
     client.close()
@@ -22,4 +23,4 @@ def test_a_broker_that_is_not_there() -> None:
 
 def test_settings_that_make_no_sense_are_refused_in_one_line() -> None:
     with pytest.raises(RunError, match=r"Kafka: .*isolation.level"):
-        TopicClient({"isolation.level": "any"}, ["t"])
+        TopicClient({"isolation.level": "any"}, ChosenTopics(("t",)))

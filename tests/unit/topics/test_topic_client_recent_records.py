@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -13,9 +13,9 @@ from seine.intake.spark_feed import SourceBranch
 from seine.topics import topic_client as module
 from seine.topics.offset_ranges import OffsetRange, Offsets
 from seine.topics.topic_client import LATEST, recent_records
-from seine.topics.topic_records import RecordColumns, TopicReading
+from seine.topics.topic_records import ChosenTopics, RecordColumns, TopicReading
 
-READING = TopicReading(SourceBranch("s"), {}, ("t",), 0, 10, RecordColumns(), ("b1",))
+READING = TopicReading(SourceBranch("s"), {}, ChosenTopics(("t",)), 0, 10, RecordColumns(), ("b1",))
 
 
 class FakeBroker:
@@ -24,8 +24,8 @@ class FakeBroker:
     def __init__(self, partitions: Mapping[int, tuple[int, int]], size: int) -> None:
         self.partitions, self.size, self.closed = partitions, size, 0
 
-    def __call__(self, settings: object, topics: Sequence[str], seconds: float, hosts: object) -> FakeBroker:
-        assert (*topics,) == ("t",) and hosts == ("b1",)
+    def __call__(self, settings: object, topics: ChosenTopics, seconds: float, hosts: object) -> FakeBroker:
+        assert topics.names == ("t",) and hosts == ("b1",)
         return self
 
     def offsets(self, time_of_record: int) -> Offsets:

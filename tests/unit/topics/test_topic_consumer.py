@@ -14,7 +14,7 @@ import pytest
 from seine.errors import RunError, ScriptError, SeineError
 from seine.frontends.script.parser import parse_script
 from seine.runtime.option_secrets import OptionSecrets
-from seine.topics.client_settings import streamed_topics
+from seine.topics.client_settings import topic_reading
 from seine.topics.topic_consumer import TopicConsumer
 from seine.topics.topic_records import TopicReading
 from tests.support.certificates import self_made_certificate
@@ -67,7 +67,7 @@ def _reading(door: _TlsDoor, secrets: OptionSecrets, trusted: Path) -> TopicRead
     )
     stream = parse_script(text, file="s.sql", folder="/").declarations.streams["s"]
     assert stream.reader is not None and "PRIVATE" not in repr(stream)
-    reading = streamed_topics(stream, secrets.resolved("s", stream.reader))
+    reading = topic_reading(stream, secrets.resolved("s", stream.reader))
     assert reading is not None, "tasks read it themselves"
     return reading
 

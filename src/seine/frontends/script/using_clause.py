@@ -30,7 +30,7 @@ RECORDS = {
 COLUMNS = ("parquet", "orc", "avro", "delta", "iceberg", "rate", "rate-micro-batch")
 STARTS = ("earliest", "latest")
 _SECRET = re.compile(
-    r"password|passwd|secret|authorization|token|credential|jaas|private.?key|access.?key|account.?key"
+    r"password|passwd|secret|authorization|token(?!\.endpoint\.url)|credential|jaas|private.?key|access.?key|account.?key"
     r"|keystore\.key$|key\.pem$",
     re.I,
 )

@@ -22,6 +22,8 @@ from seine.intake.files import Files, lies_within
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _HADOOP_PATTERN = re.compile(r"[{}\\]")  # alternatives may hold slashes and dots
+TOKEN_ADDRESS = "kafka.sasl.oauthbearer.token.endpoint.url"  # which a client asks before it logs in
+_PORTS = {"https": 443, "http": 80}
 _SOCKET = "localhost"  # what a database without a host is asked by
 # what SQLAlchemy, libpq and we read alike: any other @, # or backslash moves the hosts for one of the three
 _POSTGRES = re.compile(
@@ -100,6 +102,10 @@ class AllowList:
         servers = reader.option("kafka.bootstrap.servers")
         for host, port in addresses(servers or ""):
             self._refuse_host(what, host, port)
+        tokens = reader.option(TOKEN_ADDRESS)
+        if tokens is not None:
+            parts = _split(what, tokens)
+            self._refuse_host(what, parts.hostname or "", parts.port or _PORTS.get(parts.scheme.lower()))
         path = reader.option("path")
         if path is None:
             return
@@ -150,7 +156,7 @@ def _sink_hosts(sink: SinkDef) -> list[tuple[str, int | None]]:
     if sink.kind == "postgresql":
         return _postgres_hosts(f"sink {sink.name}", sink.target)
     parts = _split(f"sink {sink.name}", sink.target)
-    return [(parts.hostname or "", parts.port or (443 if parts.scheme.lower() == "https" else 80))]
+    return [(parts.hostname or "", parts.port or _PORTS.get(parts.scheme.lower(), 80))]
 
 
 def _postgres_hosts(what: str, url: str) -> list[tuple[str, int | None]]:

@@ -64,7 +64,7 @@ from seine.service.console.script_check import check_script
 from seine.service.recent_batches import RecentBatch
 from seine.service.recent_rows import MOST_BYTES, MOST_ROWS, RECENT_SECONDS
 from seine.service.service import Service
-from seine.topics.client_settings import streamed_topics
+from seine.topics.client_settings import topic_reading
 from seine.topics.topic_client import recent_records
 from seine.topics.topic_records import TopicReading
 
@@ -213,7 +213,7 @@ def _answer(batch: RecentBatch) -> BatchAnswer:
 def topic_rows(stream: StreamDef, reading: SparkReading) -> list[pa.RecordBatch]:
     """The rows of the last minutes of a stream of topics, whether the pipeline has read them yet or not."""
     options = {} if stream.reader is None else reading.secrets.resolved(stream.name, stream.reader)
-    topics = streamed_topics(stream, options, hosts=reading.hosts)
+    topics = topic_reading(stream, options, hosts=reading.hosts)
     if topics is None:
         raise SeineError(
             f"the rows of stream {stream.name} go through Spark's tasks alone",

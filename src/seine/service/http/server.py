@@ -47,13 +47,13 @@ class Server:
         self._scheme = "http" if listening.certificate is None else "https"
         if listening.certificate is not None:
             listening.certificate.refuse_unusable()
-        self._socket = _listen(listening)
+        self._socket = listen_at(listening)
         self._wakeup = Wakeup()
         self._loop = asyncio.new_event_loop()
         app = make_app(service, self._wakeup, listening.most_body)
         self._calls: ServiceCalls = app.state.calls
         guard = AccessGuard(app, listening, self._calls.requests)
-        self._server = uvicorn.Server(_configuration(guard, listening))
+        self._server = uvicorn.Server(configuration(guard, listening))
         self._address, self._port = self._socket.getsockname()[:2]
         self._thread = threading.Thread(target=self._run, name="seine-http", daemon=True)
         self._thread.start()
@@ -93,7 +93,8 @@ class Server:
             self._loop.call_soon_threadsafe(call)
 
 
-def _configuration(app: AccessGuard, listening: Listening) -> uvicorn.Config:
+def configuration(app: AccessGuard, listening: Listening) -> uvicorn.Config:
+    """How whoever listens there speaks HTTP."""
     certificate = listening.certificate
     return uvicorn.Config(
         app,
@@ -116,7 +117,8 @@ def _configuration(app: AccessGuard, listening: Listening) -> uvicorn.Config:
     )
 
 
-def _listen(listening: Listening) -> socket.socket:
+def listen_at(listening: Listening) -> socket.socket:
+    """The socket that takes connections there."""
     family = socket.AF_INET6 if ":" in listening.address else socket.AF_INET
     bound = socket.socket(family, socket.SOCK_STREAM)
     try:

@@ -123,6 +123,17 @@ def test_what_is_no_address_is_a_path_below_the_script(place: Place, path: str) 
 
 
 @pytest.mark.parametrize(
+    "address", ["https://evil.lan/token", "http://db.lan@evil.lan/", "https://db.lan.evil.lan"]
+)
+def test_tokens_come_from_hosts_that_are_named(place: Place, address: str) -> None:
+    tokens = "Kafka.SASL.oauthbearer.token.endpoint.url"  # options are the same in any case
+    source = "USING kafka OPTIONS (subscribe 'x', kafka.bootstrap.servers 'db.lan:9092', '{}' '{}')"
+    with pytest.raises(SeineError, match=r"would read from .*evil\.lan, which is not|in an address"):
+        place.register(STREAM.format(source.format(tokens, address)))
+    place.register(STREAM.format(source.format(tokens, "https://db.lan/token")))
+
+
+@pytest.mark.parametrize(
     "source",
     [
         "FROM 'sqlite:///{folder}/other.db' WITH (table = 'r')",

@@ -70,8 +70,8 @@ def test_records_of_topics_are_tried(service: Service, monkeypatch: pytest.Monke
     tried = _tried(
         service, "CREATE QUERY q AS SELECT a FROM s; CREATE QUERY n AS SELECT COUNT(*) AS n FROM s;"
     )
-    ((reading, seconds),) = {one[0].topics: one for one in calls}.values()
-    assert (reading.topics, seconds) == (("x",), RECENT_SECONDS)
+    ((reading, seconds),) = {one[0].topics.names: one for one in calls}.values()
+    assert (reading.topics.names, seconds) == (("x",), RECENT_SECONDS)
     assert reading.settings["bootstrap.servers"] == "h:9092" and reading.settings["sasl.password"] == "word"
     assert tried["rows"] == {"s": 3}
     assert [one["row"]["a"] for one in tried["records"] if one["query"] == "q"] == [2, 1, 3]
