@@ -20,9 +20,9 @@ from typing import Any
 from benchmarks.harness.table import Table
 from seine.algebra.expressions import Column, Literal
 from seine.algebra.types import BIGINT, STRING, Type
-from seine.catalog import Catalog, StoredQuery
-from seine.catalog.catalog import open_engine, transaction
+from seine.catalog.catalog import Catalog, open_engine, transaction
 from seine.catalog.index import IndexSearch, Placement, Topology, enter_index, leave_index
+from seine.catalog.tables.stored import StoredQuery
 from seine.optimizer.canonical.atoms import Atom, Clause, PredicateSet
 
 TOPOLOGY = Topology("select", ("transfer",))

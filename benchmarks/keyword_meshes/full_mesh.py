@@ -13,8 +13,7 @@ from benchmarks.keyword_meshes.operator_rows import OperatorRows
 from seine.algebra.arrays import BoolArray, IntArray
 from seine.keyword_networks.candidate_networks import levels, roots
 from seine.keyword_networks.expanded_schema import ExpandedSchema
-from seine.keyword_networks.expansion import Additions
-from seine.keyword_networks.network_trees import NetworkTrees
+from seine.keyword_networks.expansion import Additions, NetworkTrees
 
 
 def full_mesh(schema: ExpandedSchema, max_tuples: int) -> OperatorRows:

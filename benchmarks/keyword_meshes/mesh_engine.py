@@ -18,7 +18,7 @@ from benchmarks.keyword_meshes.source_buffers import PlaceIndex, SourceBuffers
 from benchmarks.keyword_meshes.tree_gen import tree_gen
 from seine.algebra.arrays import BoolArray, IntArray
 from seine.keyword_networks.expanded_schema import ExpandedSchema
-from seine.keyword_networks.network_trees import NetworkTrees
+from seine.keyword_networks.expansion import NetworkTrees
 from seine.rows.grouping import ranges
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.keyword_meshes.operator_rows import OperatorRows
 from seine.algebra.arrays import IntArray
-from seine.keyword_networks.network_trees import NetworkTrees
+from seine.keyword_networks.expansion import NetworkTrees
 
 
 def tree_gen(operators: OperatorRows, numbers: IntArray, size: int) -> NetworkTrees:

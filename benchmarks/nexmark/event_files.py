@@ -11,8 +11,7 @@ import pyarrow as pa
 
 from seine.algebra.plan import Lookup, Scan, walk
 from seine.demo.json_lines import write_json_lines
-from seine.demo.nexmark.events import make_nexmark
-from seine.demo.nexmark.nexmark_files import declarations, side_input
+from seine.demo.nexmark.events import declarations, make_nexmark, side_input
 from seine.frontends.script.parser import read_script
 
 

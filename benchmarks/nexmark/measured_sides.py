@@ -18,7 +18,7 @@ from benchmarks.nexmark.flink_queries import FLINK_RUNS
 from benchmarks.nexmark.on_flink import Place, run_flink
 from benchmarks.nexmark.on_flink_variants import run_flink_variants
 from benchmarks.nexmark.on_seine_queries import run_scripts
-from seine.demo.nexmark.nexmark_files import QUERIES
+from seine.demo.nexmark.events import QUERIES
 from seine.errors import RunError
 
 WITHOUT_BIDS = ("q3", "q8")  # they have events of their own: as many persons and auctions as others have bids

@@ -15,7 +15,7 @@ from benchmarks.nexmark.flink_environment import VERSION
 from benchmarks.nexmark.measured_sides import WITHOUT_BIDS, Measured, first_events, rows_read
 from benchmarks.nexmark.on_seine_queries import run_scripts_here
 from benchmarks.nexmark.variants import ten_queries, variant_queries
-from seine.demo.nexmark.nexmark_files import QUERIES, query_text
+from seine.demo.nexmark.events import QUERIES, query_text
 from seine.errors import SeineError
 
 _ABOUT_QUERIES = """\

@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 from benchmarks.harness.measure import BatchCost, pace
 from benchmarks.harness.side import print_cost
 from benchmarks.sides.on_spark import default_session, run_to_end
-from seine.demo.nexmark.nexmark_files import query_text
+from seine.demo.nexmark.events import query_text
 from seine.errors import RunError
 
 _SCHEMAS = {

@@ -8,8 +8,7 @@ from __future__ import annotations
 from importlib.resources import files
 from string import Template
 
-from seine.demo.nexmark.events import STATES
-from seine.demo.nexmark.nexmark_files import query_text
+from seine.demo.nexmark.events import STATES, query_text
 
 VARIED = ("q1", "q2", "q3", "q7", "q8", "q11", "q12", "q14", "q17", "q20")
 OF = 1_000  # parts that the variants of a query share out among them

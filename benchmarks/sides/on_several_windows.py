@@ -7,11 +7,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from seine.algebra.arrays import IntArray
-from seine.shedding.arrivals import Arrivals
-from seine.shedding.divided_windows import ExactCombinations
 from seine.shedding.exact import residence
 from seine.shedding.policies import Shedding
-from seine.shedding.several_windows import BestWindows, best_windows
+from seine.shedding.policy import Arrivals
+from seine.shedding.several_windows import BestWindows, ExactCombinations, best_windows
 from seine.shedding.shedder import Shedder
 
 

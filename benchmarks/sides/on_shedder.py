@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from seine.algebra.arrays import BoolArray, FloatArray
-from seine.shedding.arrivals import Arrivals
 from seine.shedding.exact import ExactResults, Optimum, exact_results, find_optimum, residence
 from seine.shedding.policies import Shedding
+from seine.shedding.policy import Arrivals
 from seine.shedding.shedder import Shedder
 
 Streams = tuple[Arrivals, Arrivals]

@@ -10,8 +10,8 @@ import numpy as np
 from benchmarks.harness.table import Table
 from benchmarks.sides.on_shedder import StarBenchmark
 from benchmarks.workloads.star_streams import make
-from seine.shedding.arrivals import Arrivals
 from seine.shedding.policies import NAMES, Shedding
+from seine.shedding.policy import Arrivals
 from seine.shedding.shedder import Shedder
 
 

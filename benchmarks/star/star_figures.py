@@ -15,8 +15,8 @@ from benchmarks.harness.chart import Curve, line_chart
 from benchmarks.harness.table import Table
 from benchmarks.sides.on_shedder import StarBenchmark
 from benchmarks.workloads.star_streams import WORKLOADS, make
-from seine.shedding.arrivals import FOREVER
-from seine.shedding.best_stays import TupleGains, best_stays
+from seine.shedding.exact import TupleGains, best_stays
+from seine.shedding.policy import FOREVER
 
 PAPER = "as in the paper"
 ONLINE = ("rand", "semantic", "simp", "simpprob", "dimpprob", "dgl", "auto")

@@ -25,8 +25,7 @@ import numpy as np
 
 from benchmarks.template_engines.packed_keys import PAIR_BITS
 from seine.algebra.arrays import IntArray
-from seine.document_templates.join_graph import JoinGraph
-from seine.document_templates.query_template import QueryTemplate, TemplateRow, template_row
+from seine.document_templates.query_template import JoinGraph, QueryTemplate, TemplateRow, template_row
 
 INFINITE = 1 << 60  # the window of a query without one
 NO_PAIR = -1  # of a root that no value join compares
@@ -76,7 +75,7 @@ class TemplateRelation:
 class TemplateRelations:
     """Queries by template, as they are registered; and codes of the pairs of variables they need.
 
-    >>> from seine.document_templates.join_graph import VariableTree
+    >>> from seine.document_templates.query_template import VariableTree
     >>> item = VariableTree(("item", "url"), (-1, 0))
     >>> relations = TemplateRelations()
     >>> relations.add(7, JoinGraph(item, item, ((1, 1),)), 100)

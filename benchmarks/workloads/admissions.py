@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from seine.algebra.arrays import AnyArray, FloatArray, IntArray
-from seine.demo.fedwire import money
+from seine.demo.alerts import money
 
 SPAN_DAYS = 360
 FIRST_DAY = np.datetime64("2026-01-01")

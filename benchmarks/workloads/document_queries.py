@@ -16,7 +16,7 @@ import numpy as np
 from benchmarks.template_engines.template_relation import TemplateRelations
 from benchmarks.workloads.document_schemas import DocumentSchema
 from seine.algebra.arrays import IntArray
-from seine.document_templates.join_graph import JoinGraph
+from seine.document_templates.query_template import JoinGraph
 
 DEFAULT_QUERIES, DEFAULT_LEAVES, DEFAULT_ZIPF = 1_000, 6, 0.8  # Table 5
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from benchmarks.template_engines.witness_relations import DocumentBatch, NodeStrings, PairWitnesses
 from seine.algebra.arrays import IntArray
-from seine.document_templates.join_graph import VariableTree
+from seine.document_templates.query_template import VariableTree
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from seine.algebra.arrays import FloatArray, IntArray
-from seine.shedding.arrivals import FOREVER, Arrivals
+from seine.shedding.policy import FOREVER, Arrivals
 
 KEYS, LEVELS = 100, 10  # distinct keys, and levels of importance
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from benchmarks.workloads.batch_files import write_batches
 from seine.algebra.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from seine.demo.fedwire import money
+from seine.demo.alerts import money
 
 TRANSFERS = 500_006
 HISTORY = 300_000

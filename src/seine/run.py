@@ -42,7 +42,7 @@ from seine.runtime.folder.settings import new_settings
 from seine.runtime.option_secrets import OptionSecrets
 from seine.runtime.output.log_files import segment_path
 from seine.runtime.output.outlets import Deliver, Folder
-from seine.runtime.output.overwriting import refuse_overwriting
+from seine.runtime.output.overwriting import refuse_inside, refuse_overwriting
 from seine.runtime.output.query_figures import QueryFigures, RunStatistics
 from seine.runtime.output.record_reader import Record, RecordReader
 from seine.runtime.output.sink import Sink
@@ -50,6 +50,7 @@ from seine.runtime.source_samples import source_estimates
 from seine.runtime.spark_reading import SparkReading
 from seine.safety.verdict import refuse_unsafe
 from seine.scratch_folder import scratch_folder
+from seine.sinks.sink_checks import STARTS_OVER, refuse_unfit
 
 if TYPE_CHECKING:  # a script without sinks need not wait for the clients of their targets
     from seine.sinks.run_sinks import RunSinks
@@ -387,10 +388,11 @@ def _fingerprint(declarations: Declarations, sharing: Strategy) -> str:
 
 def _check_sinks(declarations: Declarations, options: Options, secrets: OptionSecrets) -> None:
     """Refuse sinks that could never deliver."""
-    from seine.sinks.run_sinks import STARTS_OVER, refuse_unfit_in_run
-
-    read = declarations.queries, declarations.paths
-    refuse_unfit_in_run(declarations.sinks, *read, options.checkpoint, secrets)
+    for sink in declarations.sinks.values():
+        refuse_unfit(sink, declarations)
+        secrets.values(f"sink {sink.name}", sink.options)
+        if sink.kind == "folder" and options.checkpoint is not None:
+            refuse_inside(options.checkpoint, sink.target)
     if options.checkpoint is None:
         options.notice(f"without a checkpoint, {STARTS_OVER}")
 

@@ -99,6 +99,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "postgres_timeouts",
         "algebra",
         "errors",
+        "frontends",
         "network",
         "catalog",
         "intake",
@@ -115,6 +116,19 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "optimizer",
         "network",
         "intake",
+    ),
+    "lifecycle": (
+        "rare_collections",
+        "algebra",
+        "errors",
+        "frontends",
+        "graph",
+        "operators",
+        "optimizer",
+        "network",
+        "catalog",
+        "intake",
+        "runtime",
     ),
     "live_queries": (
         "disk_sync",
@@ -145,11 +159,11 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "testing": ("scratch_folder", "algebra", "errors", "user_code", "frontends", "run", "run_local"),
     "service": (
         "backoff",
+        "lifecycle",
         "process_limits",
         "shortages",
         "disk_sync",
         "typed_json",
-        "rare_collections",
         "scratch_folder",
         "algebra",
         "errors",
@@ -187,7 +201,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "runtime",
         "run",
     ),
-    "demo": ("algebra", "errors"),
+    "demo": ("algebra",),
 }
 # inside a package: its rooms, each of which may import those above it; the package's own modules come last
 ROOMS: dict[str, tuple[str, ...]] = {

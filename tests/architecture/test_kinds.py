@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from seine.algebra.expressions import Column, Expression
-from seine.algebra.memory_limit import MemoryLimit
-from seine.algebra.star import StarItem
+from seine.algebra.star import MemoryLimit, StarItem
 from seine.algebra.types import BIGINT, Type
 from seine.graph.node import FilteringNode, Node, SelectingNode
 from seine.graph.node_kinds import NodeKinds, node_to_json

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ast
 
-import pytest
-
 from tests.architecture.reachable import BENCH, COMMAND, definitions, reachable
 
 # what a program may call: `seine.Engine`, `seine.Aggregate`, what their runs give them, `seine.testing`
@@ -21,16 +19,11 @@ INTERFACE = (
     "testing:run_script",
     "testing:Result.rows",
 )
-# module or definition -> why it stays though nothing comes to it
-KEPT = {
-    "algebra.document_text": "XSCL plans as text, which reads back as the same plan",
-}
 
 
 def _unreached() -> set[str]:
     """Functions and classes, the members of unreached classes apart."""
-    kept = [name for name in definitions() if name in KEPT or name.partition(":")[0] in KEPT]
-    reached = reachable(COMMAND, BENCH, *INTERFACE, *kept)
+    reached = reachable(COMMAND, BENCH, *INTERFACE)
     return {
         name
         for name, node in definitions().items()
@@ -43,14 +36,6 @@ def _unreached() -> set[str]:
 def test_everything_is_used() -> None:
     assert len(definitions()) > 3000
     assert sorted(_unreached()) == []
-
-
-@pytest.mark.parametrize("name", KEPT)
-def test_what_is_kept_is_there_and_not_used_yet(name: str) -> None:
-    named = [one for one in definitions() if one == name or one.partition(":")[0] == name]
-    assert named
-    reached = reachable(COMMAND, BENCH, *INTERFACE)
-    assert [one for one in named if one in reached] == []
 
 
 def test_the_search_follows_references() -> None:

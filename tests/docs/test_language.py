@@ -9,10 +9,10 @@ import pytest
 
 from seine.algebra.functions import function_names
 from seine.algebra.functions.aggregate_calls import BUILT_IN, COMPOSED, ORDERED
-from seine.algebra.functions.left_out import LEFT_OUT
+from seine.algebra.functions.function_hints import LEFT_OUT
 from seine.algebra.functions.resolve_call import ALIASES
 from seine.algebra.functions.signatures import SIGNATURES, Signature
-from seine.algebra.memory_limit import SHEDDING_POLICIES
+from seine.algebra.star import SHEDDING_POLICIES
 from seine.cli.main import main
 from seine.errors import SeineError
 from seine.frontends.script.create_stream import TYPES

@@ -14,7 +14,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from seine.demo.nexmark.nexmark_files import side_input
+from seine.demo.nexmark.events import side_input
 from tests.nexmark.comparable import comparable
 
 Answer = Counter[tuple[Any, ...]]

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from seine.demo.nexmark.events import Nexmark, make_nexmark
-from seine.demo.nexmark.nexmark_files import QUERIES, write_nexmark
+from seine.demo.nexmark.events import QUERIES, Nexmark, make_nexmark, write_nexmark
 from seine.frontends.script.parser import read_script
 from seine.network.plan.strategy import CONFIGURATIONS
 from seine.rows.clock import Clock

@@ -15,8 +15,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from seine.demo.json_lines import write_json_lines
-from seine.demo.nexmark.events import Nexmark, make_nexmark
-from seine.demo.nexmark.nexmark_files import declarations, side_input
+from seine.demo.nexmark.events import Nexmark, declarations, make_nexmark, side_input
 
 _FOLDER = Path(__file__).parent / "spellings"
 _KINDS = ("person", "auction", "bid")

@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from seine.demo.nexmark.events import Nexmark
-from seine.demo.nexmark.nexmark_files import QUERIES
+from seine.demo.nexmark.events import QUERIES, Nexmark
 from seine.frontends.script.parser import read_script
 from seine.run_local import run_local
 from seine.safety.verdict import verdict

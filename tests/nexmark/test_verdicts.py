@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from seine.demo.nexmark.nexmark_files import QUERIES, declarations, query_text
+from seine.demo.nexmark.events import QUERIES, declarations, query_text
 from seine.errors import SeineError
 from seine.frontends.script.parser import read_script
 from seine.safety.verdict import Verdict, verdict

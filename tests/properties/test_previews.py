@@ -55,6 +55,6 @@ def _registered_as_said(rig: Rig, name: str, text: str) -> dict[str, Any] | None
     assert sorted(one["builds"] or ()) == added, script
     used = rig.service.registrar.view.find(name).nodes
     assert one["shares"] == len([node for node in used if node in standing]), script
-    relations = rig.service.registrar.related(name)[1]
+    relations = rig.service.relations.of(name)[1]
     assert one["related"] == [relation.to_json() for relation in relations], script
     return dict(one)

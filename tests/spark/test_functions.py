@@ -14,10 +14,10 @@ from pyspark.sql import SparkSession
 from seine.algebra.expressions import Expression
 from seine.algebra.functions import function_names
 from seine.algebra.functions.aggregate_calls import BUILT_IN, COMPOSED, ORDERED
-from seine.algebra.functions.left_out import LEFT_OUT, left_out
+from seine.algebra.functions.function_hints import LEFT_OUT, left_out
 from seine.algebra.functions.window_functions import WINDOW_FUNCTIONS
-from seine.algebra.over_plan import DISTRIBUTION_FUNCTIONS, VALUE_FUNCTIONS
 from seine.algebra.plan import Project
+from seine.algebra.rank_plan import DISTRIBUTION_FUNCTIONS, VALUE_FUNCTIONS
 from seine.evaluate.evaluate import evaluate
 from tests.support.front_end import parse
 from tests.support.function_expressions import EXPRESSIONS, FAILING, expressions

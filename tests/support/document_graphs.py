@@ -6,7 +6,7 @@ import numpy as np
 from benchmarks.template_engines.template_relation import TemplateRelations
 from benchmarks.template_engines.witness_relations import DocumentBatch, NodeStrings, PairWitnesses
 
-from seine.document_templates.join_graph import JoinGraph, VariableTree
+from seine.document_templates.query_template import JoinGraph, VariableTree
 
 _BOOK_TITLE = VariableTree(("x1", "x2", "x3"), (-1, 0, 0))
 _BOOK_CATEGORY = VariableTree(("x1", "x2", "x7"), (-1, 0, 0))

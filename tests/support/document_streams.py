@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.template_engines.witness_relations import DocumentBatch, NodeStrings, PairWitnesses
 from lxml import etree
 
-from seine.document_templates.join_graph import JoinGraph, VariableTree
+from seine.document_templates.query_template import JoinGraph, VariableTree
 
 Answer = tuple[int, int, int, frozenset[tuple[str, str, int]]]  # query, documents, (side, variable, node)
 Element = etree._Element

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from seine.shedding.arrivals import FOREVER, Arrivals
+from seine.shedding.policy import FOREVER, Arrivals
 
 
 @dataclass

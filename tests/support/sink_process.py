@@ -14,7 +14,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from seine.catalog import StoredSink
+from seine.catalog.tables.stored import StoredSink
 from seine.runtime.option_secrets import OptionSecrets
 from seine.runtime.output.log_files import LogFiles
 from seine.runtime.output.result_index import ResultIndex

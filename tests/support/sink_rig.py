@@ -10,9 +10,9 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from seine.algebra.definitions import SinkDef
 from seine.algebra.plan import Query
-from seine.algebra.sink_definition import SinkDef
-from seine.catalog import StoredSink
+from seine.catalog.tables.stored import StoredSink
 from seine.frontends.script.parser import parse_script
 from seine.runtime.output.log_files import LogFiles
 from seine.runtime.output.result_index import ResultIndex

@@ -22,9 +22,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from seine.algebra.definitions import Source, StreamDef
-from seine.algebra.namespaces import joined_prefixes
 from seine.algebra.plan import Plan, Query, Scan, walk
-from seine.algebra.tree_pattern import PatternNode, TreePattern
+from seine.algebra.tree_pattern import PatternNode, TreePattern, joined_prefixes
 from seine.algebra.types import JSON, STRING, XML, Field, Kind, Type
 
 PUBLISHED = "QUERY"  # the format of the source of a stream that a query publishes

@@ -1,6 +1,6 @@
 r"""Regular expressions of Java, which Spark takes, as regular expressions of RE2, which run in linear time.
 
-Most are the same text. Rewritten are the escapes and classes of `java_classes.py`, the dot, which to Java
+Most are the same text. Rewritten are the escapes and classes (below), the dot, which to Java
 stops at any line terminator, and letters beyond ASCII under `(?i)`, whose case Java heeds without `u`. What
 RE2 would read as something else without saying so (classes inside of classes, `&&`, `(?U)`, a brace that
 repeats nothing) is refused, and so is what it has not: look-around, back-references, possessive
@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -54,6 +55,8 @@ _CODE = re.compile(
 ESCAPE = r"\\u[dD][89abAB][0-9A-Fa-f]{2}\\u[dD][c-fC-F][0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}" + (
     r"|\\0[0-3][0-7]{2}|\\0[0-7]{1,2}|\\c.|\\[pP]\{[^}]*\}|\\[pP][A-Z]|\\x\{[0-9A-Fa-f]+\}|\\."
 )
+
+
 """A regular expression of one escape."""
 
 
@@ -301,3 +304,33 @@ def _known(group: int, piece: str, groups: int) -> int:
     if not 0 <= group <= min(groups, _MOST_GROUPS):
         raise PatternFault(f"no group {piece[1:]}")
     return group
+
+
+class LikeLetter(NamedTuple):
+    """One character of a pattern: itself if `literal`, else a wildcard."""
+
+    literal: bool
+    text: str
+
+
+def scan_like(pattern: str, escape: str = "\\") -> list[LikeLetter] | None:
+    r"""The letters of a pattern; None if it escapes an ordinary character, or if `escape` is no single one.
+
+    >>> [letter.text for letter in scan_like("a%\\%") if letter.literal]
+    ['a', '%']
+    >>> scan_like("a\\b") is None
+    True
+    """
+    if len(escape) != 1:
+        return None
+    letters: list[LikeLetter] = []
+    characters = iter(pattern)
+    for character in characters:
+        if character != escape:
+            letters.append(LikeLetter(character not in "%_", character))
+            continue
+        escaped = next(characters, None)
+        if escaped not in ("%", "_", escape):
+            return None
+        letters.append(LikeLetter(True, escaped))
+    return letters

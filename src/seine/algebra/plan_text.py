@@ -11,7 +11,6 @@ from seine.algebra.definitions import JoinEdge
 from seine.algebra.document_plan import DocumentBlock, DocumentJoin, DocumentQuery
 from seine.algebra.expressions import Call, Column, Expression, Literal, Parameter
 from seine.algebra.linear_names import coefficients_of
-from seine.algebra.over_plan import Over, OverFunction
 from seine.algebra.plan import (
     Aggregate,
     AggregateCall,
@@ -26,7 +25,7 @@ from seine.algebra.plan import (
     SetOperation,
     UnionAll,
 )
-from seine.algebra.rank_plan import Ordering, Partitioned, Rank
+from seine.algebra.rank_plan import Ordering, Over, OverFunction, Partitioned, Rank
 from seine.algebra.search_plan import SchemaGraph, Search
 from seine.algebra.tree_pattern import print_pattern
 from seine.algebra.types import Kind

@@ -1,4 +1,4 @@
-"""Tree patterns over XML documents: XPath steps with variables, as a tree of pattern nodes.
+r"""Tree patterns over XML documents: XPath steps with variables, as a tree of pattern nodes.
 
 A pattern node is one step: an axis, a name, conditions on the node's string value, perhaps a variable. Its
 children are the steps that start from it. An *embedding* maps every pattern node to an element or attribute
@@ -8,18 +8,29 @@ assignments of its variables over all embeddings.
     S//book->b[.//author->x][price > 10]/title
 
               //book  b
-             /    |    \\
+             /    |    \
      //author  /price   /title
         x       > 10    (selected: the end of the block's path)
 
 Names are in Clark notation, `{uri}local`, a name in no namespace being `local`; `*` stands for any name and
 `{uri}*` for any name of one namespace. Where a pattern ignores namespaces, its names are local names.
 
+Paths by which columns are read from documents: WITH (ts = '/item/pubDate', id = '@id').
+
+    path = ["/" | "//"] ["@"] name {("/" | "//") ["@"] name}
+
+A path that does not begin with a slash starts at the root element. Names are as in XSCL: a prefix must be
+declared, `*` is any name, and only the last step may be an attribute.
+
+How the names of a stream's documents are compared: exactly, by declared prefixes, or by local part alone.
+
+The option of a stream is `namespaces = 'ignore'`, or prefixes and the namespaces that they stand for:
+`namespaces = 'atom=http://www.w3.org/2005/Atom dc=http://purl.org/dc/elements/1.1/'`.
+
 Cites: MMQJP 2 (XSCL)
 
 Tree patterns as XPath text with variables. Law: what is printed reads back as the same pattern.
 
->>> from seine.algebra.tree_pattern import PatternNode, TreePattern, ValueTest
 >>> author = PatternNode("//", "author", variable="x", tests=(ValueTest("!=", "me"),))
 >>> print_pattern(TreePattern(PatternNode("//", "book", variable="b", children=(author,), selected=True)))
 "//book->b[.//author->x[. != 'me']]"
@@ -28,13 +39,19 @@ Tree patterns as XPath text with variables. Law: what is printed reads back as t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 CHILD, DESCENDANT = "/", "//"
 COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
 TEXT_TESTS = ("contains", "starts-with")
+_NAME_PART = r"[^\W\d][\w.-]*"
+_STEP = re.compile(rf"(//|/)?(@)?(?:({_NAME_PART}):)?({_NAME_PART}|\*)")
+FieldPath = tuple[tuple[str, str, bool], ...]  # axis, name in Clark notation, whether it is an attribute
+IGNORE = "ignore"
+XML_NAMESPACE = "http://www.w3.org/XML/1998/namespace"  # of the prefix xml, which nobody has to declare
+_DECLARATION = re.compile(r"([^\W\d][\w.-]*)=([^\s{}]+?),?")
 
 
 @dataclass(frozen=True)
@@ -230,3 +247,69 @@ def print_constant(constant: str | float) -> str:
 def print_term(variable: str, path: PatternNode) -> str:
     """A path that is applied to a variable in a predicate, as its hidden variable is named: x//author."""
     return variable + print_path(path)
+
+
+def read_field_path(text: str, prefixes: Mapping[str, str] | None) -> FieldPath:
+    """The steps of a path from the document down; `prefixes` None: namespaces are ignored.
+
+    >>> read_field_path("/item/@id", {})
+    (('/', 'item', False), ('/', 'id', True))
+    >>> read_field_path("pubDate", {})
+    (('/', '*', False), ('/', 'pubDate', False))
+    """
+    steps: list[tuple[str, str, bool]] = []
+    rest = text.strip()
+    while rest:
+        match = _STEP.match(rest)
+        if match is None or (steps and (match[1] is None or steps[-1][2])):
+            raise ValueError(f"{text!r} is no path: write '/item/pubDate' or '/item/@id'")
+        if match[1] is None:
+            steps.append((CHILD, "*", False))
+        steps.append((match[1] or CHILD, _clark(match[3], match[4], prefixes), match[2] is not None))
+        rest = rest[match.end() :]
+    if not steps:
+        raise ValueError("the path is empty")
+    return tuple(steps)
+
+
+def _clark(prefix: str | None, local: str, prefixes: Mapping[str, str] | None) -> str:
+    if prefix is None or prefixes is None:
+        return local
+    if prefix not in prefixes:
+        raise ValueError(f"prefix {prefix} is not declared: add namespaces = '{prefix}=...'")
+    return f"{{{prefixes[prefix]}}}{local}"
+
+
+def read_prefixes(option: str | None) -> Mapping[str, str] | None:
+    """The prefixes that an option declares, each with its namespace; None if namespaces are ignored.
+
+    >>> read_prefixes("a=urn:a, b=urn:b")
+    {'xml': 'http://www.w3.org/XML/1998/namespace', 'a': 'urn:a', 'b': 'urn:b'}
+    >>> read_prefixes("ignore") is None
+    True
+    """
+    if option == IGNORE:
+        return None
+    matches = [_DECLARATION.fullmatch(word) for word in (option or "").split()]
+    if not all(matches):
+        raise ValueError("namespaces are 'ignore', or prefix=namespace, separated by spaces")
+    return {"xml": XML_NAMESPACE} | {match[1]: match[2] for match in matches if match is not None}
+
+
+def joined_prefixes(options: Iterable[str | None]) -> str:
+    """The option of documents that come from several streams: what their options declare together.
+
+    Where one ignores namespaces, all do. A prefix that they declare differently stands for nothing.
+
+    >>> joined_prefixes(["a=urn:a b=urn:b", None, "b=urn:c d=urn:d"]), joined_prefixes([None, "ignore"])
+    ('a=urn:a d=urn:d', 'ignore')
+    """
+    declared: dict[str, set[str]] = {}
+    for option in options:
+        prefixes = read_prefixes(option)
+        if prefixes is None:
+            return IGNORE
+        for prefix, namespace in prefixes.items():
+            declared.setdefault(prefix, set()).add(namespace)
+    del declared["xml"]
+    return " ".join(f"{prefix}={uris.pop()}" for prefix, uris in declared.items() if len(uris) == 1)

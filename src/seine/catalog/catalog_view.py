@@ -8,8 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Select, func, select
 
-from seine.algebra.definitions import JoinEdge, RelationDef, Scheme, Source, StreamDef, with_since
-from seine.algebra.sink_definition import SinkDef
+from seine.algebra.definitions import JoinEdge, RelationDef, Scheme, SinkDef, Source, StreamDef, with_since
 from seine.algebra.types import Field, Type
 from seine.catalog.index.search_index import IndexSearch
 from seine.catalog.tables import schema as t

@@ -24,6 +24,7 @@ from seine.runtime.source_samples import samples_json, samples_text, source_esti
 from seine.safety.notes import notes
 from seine.safety.verdict import Verdict, verdict
 from seine.safety.verdict_story import Nested, aliases_of, edges, safety_lines, to_dot
+from seine.sinks.sink_checks import refuse_unfit
 
 _ABOUT = "Parse, plan and safety-check a script: one verdict a query; exit 1 if any is refused."
 
@@ -79,10 +80,8 @@ def command(arguments: argparse.Namespace) -> int:
 
 def _check_sinks(declarations: Declarations) -> None:
     """Refuse sinks that could never deliver, as a run would."""
-    from seine.sinks.run_sinks import refuse_unfit  # with the clients of targets, which take time to load
-
     for sink in declarations.sinks.values():
-        refuse_unfit(sink, declarations.queries, declarations.paths)
+        refuse_unfit(sink, declarations)
 
 
 def _other_plans(

@@ -21,12 +21,10 @@ from typing import Any
 from seine.cli.hosting import add_hosting, buckets, carried
 from seine.cli.progress_line import ProgressLine
 from seine.demo import DESCRIPTIONS, FOLLOWED, write_demo, write_news, write_search_demo
-from seine.demo.found_tree import found_tree, tree_lines
-from seine.demo.news_sentence import sentence
-from seine.demo.nexmark.events import make_nexmark
-from seine.demo.nexmark.nexmark_files import QUERIES, write_nexmark
-from seine.demo.nexmark.nexmark_files import meaning as meaning_of
-from seine.demo.tree_page import SearchResults, tree_page
+from seine.demo.news import sentence
+from seine.demo.nexmark.events import QUERIES, make_nexmark, write_nexmark
+from seine.demo.nexmark.events import meaning as meaning_of
+from seine.demo.tree_page import SearchResults, found_tree, tree_lines, tree_page
 from seine.document_templates.templates_of_plans import queries_by_template
 from seine.frontends.script.parser import read_script
 from seine.frontends.script.script import Script

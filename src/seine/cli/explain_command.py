@@ -32,7 +32,7 @@ from seine.frontends.script.script import Declarations
 from seine.intake.files import Files
 from seine.intake.record_layout import RecordLayout
 from seine.intake.xml_records import DocumentColumns
-from seine.keyword_networks.networks_of_search import MOST_TERMS_FOR_NETWORKS, SearchNetworks
+from seine.keyword_networks.candidate_networks import MOST_TERMS_FOR_NETWORKS, SearchNetworks
 from seine.network.network import build_network
 from seine.network.show.explain import (
     explain_dot,

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from seine.algebra.arrays import AnyArray
-from seine.archive.offline_optimum import ArchiveOptimum, BestWindow, optimum_of
+from seine.archive import ArchiveOptimum, BestWindow, optimum_of
 from seine.cli.explain_command import known_query
 from seine.errors import printable
 from seine.frontends.script.parser import read_script

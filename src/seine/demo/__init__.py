@@ -2,6 +2,6 @@
 
 from seine.demo.alerts import DESCRIPTIONS, write_demo
 from seine.demo.film_searches import write_search_demo
-from seine.demo.news_subscriptions import FOLLOWED, write_news
+from seine.demo.news import FOLLOWED, write_news
 
 __all__ = ["DESCRIPTIONS", "FOLLOWED", "write_demo", "write_news", "write_search_demo"]

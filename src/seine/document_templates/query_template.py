@@ -1,4 +1,4 @@
-"""Query templates: join graphs up to isomorphism. Queries of one template differ in variables alone.
+r"""Query templates: join graphs up to isomorphism. Queries of one template differ in variables alone.
 
 The template of a query is its graph minor without names, its nodes in canonical order: `var1`, `var2`, ...
 are the left ones from the root down, then the right ones. What is left of the query is the name at each of
@@ -12,6 +12,22 @@ How many templates there are depends on the number of value joins, not on the nu
 
 Differs: mirror images are two templates, as in Table 3 and not as in 6.1: FOLLOWED BY is not symmetric.
 
+The join graph of an XSCL query: two trees of variables, and the value joins between them.
+
+Nodes of a tree are numbered so that a parent comes before its children; number 0 is the root. The query
+
+    S//book->x1[.//author->x2][.//title->x3]
+    FOLLOWED BY{x2=x5 AND x3=x6, 100}
+    S//blog->x4[.//author->x5][.//title->x6]
+
+has this one, with dashed value joins:
+
+        x1                x4
+       /  \              /  \
+      x2   x3           x5   x6
+       ' - - -|- - - - - '    |
+               ' - - - - - - -'
+
 Cites: MMQJP 4.1 (Figure 5), 4.2 (Table 3)
 
 The graph minor of a join graph: what value joins need of the two trees.
@@ -21,9 +37,9 @@ is left go; inner nodes with one child go. So exactly these stay: nodes with a v
 ancestors of such nodes. The predicates that go with them are not lost: Stage 1 has evaluated them.
 
     book[isbn]/info[author->a][title->t]       book              info
-                                              /    \\             /  \\
+                                              /    \             /  \
     a and t are joined:                    isbn    info    ->   a    t
-                                                  /    \\
+                                                  /    \
                                                  a      t
 
 Differs: an inner node that has a value join itself stays, with one child or above the least common ancestor
@@ -39,6 +55,7 @@ of its own, and the search goes on; a colouring with a colour for each node is a
 the least form among all orders is the canonical one. Two orders of equal form are an automorphism: then
 nothing new is below the node at which their searches parted, so k alike leaves take k * k orders and not
 k!.
+Cites: MMQJP 4.1 (Figure 4)
 """
 
 from __future__ import annotations
@@ -47,8 +64,6 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
-
-from seine.document_templates.join_graph import JoinGraph, VariableTree
 
 
 @dataclass(frozen=True, order=True)
@@ -319,3 +334,52 @@ def _first_cell(colours: list[int]) -> list[int]:
 def _individualised(colours: list[int], node: int) -> list[int]:
     """A node gets a colour of its own, just before that of its cell."""
     return [2 * colour + (other != node and colour == colours[node]) for other, colour in enumerate(colours)]
+
+
+@dataclass(frozen=True)
+class VariableTree:
+    """The variables of a block as a tree (a variable tree pattern): names, and the parent of each.
+
+    Variables of one definition have one name, so a name comes once.
+
+    >>> VariableTree(("x1", "x2", "x3"), (-1, 0, 0)).children(0)
+    (1, 2)
+    """
+
+    names: tuple[str, ...]
+    parents: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if not self.names or len(self.names) != len(self.parents):
+            raise ValueError("a tree has a root, and a parent for each name")
+        if len(set(self.names)) < len(self.names):
+            raise ValueError("variables of one definition are one variable")
+        if self.parents[0] != -1 or any(not 0 <= p < n for n, p in enumerate(self.parents) if n):
+            raise ValueError("a parent comes before its children, and the root is the first")
+
+    def children(self, node: int) -> tuple[int, ...]:
+        """The children of a node, in order."""
+        return tuple(child for child, parent in enumerate(self.parents) if parent == node)
+
+
+@dataclass(frozen=True)
+class JoinGraph:
+    """The trees of two blocks, and value joins as pairs of a left node and a right node."""
+
+    left: VariableTree
+    right: VariableTree
+    value_joins: tuple[tuple[int, int], ...]
+
+    def __post_init__(self) -> None:
+        if not self.value_joins:
+            raise ValueError("a join graph has a value join")
+        if len(set(self.value_joins)) < len(self.value_joins):
+            raise ValueError("a value join is listed once")
+        for left, right in self.value_joins:
+            if not (0 <= left < len(self.left.names) and 0 <= right < len(self.right.names)):
+                raise ValueError(f"no nodes {left} and {right} to join")
+
+    @property
+    def joined(self) -> tuple[frozenset[int], frozenset[int]]:
+        """The nodes of the left tree and of the right tree that value joins compare."""
+        return frozenset(left for left, _ in self.value_joins), frozenset(r for _, r in self.value_joins)

@@ -22,8 +22,13 @@ from dataclasses import dataclass, field, replace
 from seine.algebra.document_plan import DocumentBlock, DocumentJoin, blocks_of
 from seine.algebra.plan import Plan, walk
 from seine.algebra.tree_pattern import PatternNode, print_path
-from seine.document_templates.join_graph import JoinGraph, VariableTree
-from seine.document_templates.query_template import QueryTemplate, TemplateRow, template_row
+from seine.document_templates.query_template import (
+    JoinGraph,
+    QueryTemplate,
+    TemplateRow,
+    VariableTree,
+    template_row,
+)
 
 
 def templates_of(plan: Plan) -> Iterator[TemplateRow]:

@@ -34,7 +34,7 @@ from typing import Any
 
 from lxml import etree
 
-from seine.algebra.field_path import FieldPath
+from seine.algebra.tree_pattern import FieldPath
 from seine.documents.parse_document import LARGEST_DOCUMENT, DocumentFault, parse_document
 
 DocumentNode = int | tuple[int, str]

@@ -36,9 +36,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seine.algebra.arrays import IntArray
-from seine.algebra.search_plan import Alternative
+from seine.algebra.search_plan import Alternative, cut_words
 from seine.algebra.types import STRING, Type
-from seine.algebra.word_tokens import cut_words
 from seine.rows.column_arrays import text_bytes, text_offsets
 
 Pairs = tuple[IntArray, IntArray]  # texts or rows, and a term of each

@@ -20,8 +20,7 @@ import pyarrow as pa
 
 from seine.algebra.arrays import IntArray
 from seine.algebra.definitions import Source
-from seine.algebra.field_path import FieldPath, read_field_path
-from seine.algebra.namespaces import read_prefixes
+from seine.algebra.tree_pattern import FieldPath, read_field_path, read_prefixes
 from seine.algebra.types import Kind
 from seine.documents.document import child_text, feed_items, item_time, text_at
 from seine.documents.parse_document import parse_document

@@ -16,8 +16,6 @@ from seine.algebra.document_plan import DocumentQuery
 from seine.algebra.event_windows import UNTIL, session_of
 from seine.algebra.expressions import Call, Column, Expression, Literal
 from seine.algebra.functions import resolve_call
-from seine.algebra.memory_limit import star_limit
-from seine.algebra.over_plan import Over
 from seine.algebra.plan import (
     Aggregate,
     Distinct,
@@ -29,8 +27,9 @@ from seine.algebra.plan import (
     SetOperation,
     UnionAll,
 )
-from seine.algebra.rank_plan import Partitioned, Rank, has_event_time
+from seine.algebra.rank_plan import Over, Partitioned, Rank, has_event_time
 from seine.algebra.search_plan import Search
+from seine.algebra.star import star_limit
 from seine.algebra.types import BIGINT
 from seine.graph.claims import Claim
 from seine.graph.node import Filter

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from seine.algebra.document_plan import DocumentQuery
-from seine.algebra.memory_limit import star_limit
 from seine.algebra.plan import Plan, Query
 from seine.algebra.search_plan import Search
+from seine.algebra.star import star_limit
 from seine.errors import SeineError
 from seine.network.build import Builder
 from seine.network.plan.birth import scan_since

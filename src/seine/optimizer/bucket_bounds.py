@@ -17,7 +17,7 @@ from functools import lru_cache
 from seine.algebra.event_windows import window_of
 from seine.algebra.expressions import Call, Column, Expression, Literal
 from seine.algebra.functions import resolve_call
-from seine.algebra.texts_of_time import last_sorted_field, text_of_time
+from seine.algebra.monotone import last_sorted_field, text_of_time
 from seine.algebra.types import BIGINT, DATE, DAY_TIME, TIMESTAMP
 
 _SECOND = 1_000_000  # microseconds

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from seine.algebra.expressions import Column
-from seine.algebra.over_plan import (
+from seine.algebra.plan import Plan, Scan
+from seine.algebra.rank_plan import (
     FIRST_VALUE,
     LAST_VALUE,
     NTH_VALUE,
@@ -19,9 +20,9 @@ from seine.algebra.over_plan import (
     FrameReach,
     Over,
     OverFunction,
+    Partitioned,
+    Rank,
 )
-from seine.algebra.plan import Plan, Scan
-from seine.algebra.rank_plan import Partitioned, Rank
 from seine.optimizer.block import Block
 
 

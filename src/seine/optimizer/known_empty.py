@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from seine.algebra.expressions import Call, Column, Expression, conjunction, conjuncts
-from seine.algebra.over_plan import Over
 from seine.algebra.plan import (
     Aggregate,
     Distinct,
@@ -24,7 +23,7 @@ from seine.algebra.plan import (
     SetOperation,
     UnionAll,
 )
-from seine.algebra.rank_plan import Rank
+from seine.algebra.rank_plan import Over, Rank
 from seine.optimizer.block import Block, take_apart
 from seine.optimizer.canonical.atoms import NEVER, Atom, Clause, PredicateSet
 from seine.optimizer.canonical.canonicalise import canonicalise, conjoin

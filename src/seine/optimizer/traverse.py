@@ -8,7 +8,6 @@ from operator import is_
 
 from seine.algebra.document_plan import with_document_inputs
 from seine.algebra.expressions import Column, Expression, walk
-from seine.algebra.over_plan import Over
 from seine.algebra.plan import (
     Aggregate,
     Distinct,
@@ -22,7 +21,7 @@ from seine.algebra.plan import (
     UnionAll,
 )
 from seine.algebra.plan import walk as walk_plan
-from seine.algebra.rank_plan import Rank
+from seine.algebra.rank_plan import Over, Rank
 
 
 def with_inputs(plan: Plan, inputs: tuple[Plan, ...]) -> Plan:

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from seine.algebra.document_plan import DocumentQuery
 from seine.algebra.plan import Plan, Scan
 from seine.algebra.plan_text import column_name, interval_text
-from seine.algebra.schema_graphs import unread_columns
-from seine.algebra.search_plan import Search
+from seine.algebra.search_plan import Search, unread_columns
 from seine.errors import printable
 from seine.optimizer.closing_groups import with_all_closing_times
 from seine.optimizer.known_empty import is_known_empty

@@ -14,9 +14,9 @@ import heapq
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
+from seine.lifecycle.view import View
 from seine.runtime.output.task_report import TaskReport
 from seine.service.answers import CostAnswer, CostsAnswer, NodeCostAnswer
-from seine.service.published_view import ServiceView
 
 CostPart = Literal["cpu", "rows_in", "rows_out", "state_bytes"]  # what the dearest are looked for by
 
@@ -77,7 +77,7 @@ class CostMeter:
         return self._costs
 
 
-def query_costs(costs: Mapping[int, NodeCost], view: ServiceView) -> dict[str, NodeCost]:
+def query_costs(costs: Mapping[int, NodeCost], view: View) -> dict[str, NodeCost]:
     """The costs of running queries by name; queries that use the same nodes cost the same."""
     counts, known = view.user_counts, dict[tuple[int, ...], NodeCost]()
     by_query = {}
@@ -97,7 +97,7 @@ def _cost_of(nodes: Sequence[int], costs: Mapping[int, NodeCost], counts: Mappin
     return total
 
 
-def costs_answer(costs: Mapping[int, NodeCost], view: ServiceView, by: CostPart, most: int) -> CostsAnswer:
+def costs_answer(costs: Mapping[int, NodeCost], view: View, by: CostPart, most: int) -> CostsAnswer:
     """The dearest queries and nodes, by one of the parts of a cost."""
     place = NodeCost._fields.index(by)
     queries = query_costs(costs, view)
@@ -116,7 +116,7 @@ def costs_answer(costs: Mapping[int, NodeCost], view: ServiceView, by: CostPart,
     }
 
 
-def _node_answer(node: int, cost: NodeCost, view: ServiceView) -> NodeCostAnswer:
+def _node_answer(node: int, cost: NodeCost, view: View) -> NodeCostAnswer:
     return {
         "node": node,
         "kind": view.nodes[node].kind,
@@ -126,7 +126,7 @@ def _node_answer(node: int, cost: NodeCost, view: ServiceView) -> NodeCostAnswer
     }
 
 
-def kind_costs(costs: Mapping[int, NodeCost], view: ServiceView) -> dict[str, NodeCost]:
+def kind_costs(costs: Mapping[int, NodeCost], view: View) -> dict[str, NodeCost]:
     """The costs of all nodes of each kind: as many as there are kinds, however many queries."""
     kinds: dict[str, NodeCost] = {}
     for node, cost in costs.items():

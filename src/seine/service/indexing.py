@@ -18,7 +18,6 @@ from itertools import accumulate, pairwise
 
 from seine.algebra.document_plan import DocumentQuery
 from seine.algebra.expressions import Expression, columns_of, renumber, substitute
-from seine.algebra.over_plan import Over
 from seine.algebra.plan import (
     Aggregate,
     AggregateCall,
@@ -30,7 +29,7 @@ from seine.algebra.plan import (
     SetOperation,
     UnionAll,
 )
-from seine.algebra.rank_plan import Rank
+from seine.algebra.rank_plan import Over, Rank
 from seine.algebra.search_plan import Search
 from seine.catalog.index import Placement, Topology, grouping, set_operation
 from seine.catalog.index.clauses import set_id, topology_id

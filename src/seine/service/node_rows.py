@@ -21,11 +21,12 @@ from threading import Event, Thread
 from typing import Any
 
 from seine.backoff import Backoff
-from seine.catalog import Catalog, StoredNode
+from seine.catalog.catalog import Catalog
 from seine.catalog.catalog_change import NODES
+from seine.catalog.tables.stored import StoredNode
 from seine.errors import SeineError
 from seine.graph.node import Node
-from seine.service.published_view import ServiceView
+from seine.lifecycle.view import View
 
 _logger = logging.getLogger(__name__)
 
@@ -39,14 +40,14 @@ Nodes = Mapping[int, Node]
 class NodeRows:
     """Writes the rows on a thread of its own, from the views that it is shown; any thread may show them."""
 
-    def __init__(self, catalog: Catalog, view: ServiceView) -> None:
+    def __init__(self, catalog: Catalog, view: View) -> None:
         self._catalog, self._newest, self._written = catalog, view, view
         self._changed, self._ended = Event(), Event()
         self._changed.set()
         self._thread = Thread(target=self._follow, name="seine node rows", daemon=True)
         self._thread.start()
 
-    def show(self, view: ServiceView) -> None:
+    def show(self, view: View) -> None:
         """There is a view, perhaps a newer one."""
         if view is not self._newest:
             self._newest = view
@@ -73,7 +74,7 @@ class NodeRows:
                 self._changed.set()
                 self._ended.wait(backoff.next_seconds())
 
-    def _write(self, view: ServiceView) -> None:
+    def _write(self, view: View) -> None:
         with self._catalog.change() as change:
             if change.version() != view.version:
                 return  # a newer version is true and not published yet: that will wake us
@@ -84,7 +85,7 @@ class NodeRows:
         self._written = view
 
 
-def _difference(before: ServiceView | None, after: ServiceView) -> dict[str, Any]:
+def _difference(before: View | None, after: View) -> dict[str, Any]:
     """What rows change between two views, by the names of `write_nodes`' arguments."""
     known: Nodes = before.nodes if before else {}
     registered = before.registered if before else {}

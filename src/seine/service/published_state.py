@@ -10,12 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from threading import RLock
 
-from seine.catalog import QueryPosition
+from seine.catalog.tables.stored import QueryPosition
+from seine.lifecycle.view import MOST_USERS, RegisteredQuery, View
 from seine.runtime.folder.failures import Failure
 from seine.runtime.output.totals import exact_share
 from seine.service.answers import FailureAnswer, QueryAnswer, RegistrationPosition
 from seine.service.figures import DeliveryFigures
-from seine.service.published_view import MOST_USERS, RegisteredQuery, ServiceView
 
 Listener = Callable[[], None]
 
@@ -24,7 +24,7 @@ Listener = Callable[[], None]
 class PublishedState:
     """A view of what is registered and the figures of what is delivered, both immutable."""
 
-    view: ServiceView
+    view: View
     figures: DeliveryFigures
 
     def query(self, name: str) -> QueryAnswer:
@@ -90,13 +90,13 @@ class Publisher:
     published at the same time is lost. `end` takes no lock: a signal handler may call it.
     """
 
-    def __init__(self, view: ServiceView, figures: DeliveryFigures) -> None:
+    def __init__(self, view: View, figures: DeliveryFigures) -> None:
         self.current = PublishedState(view, figures)
         self.ended = False
         self._lock = RLock()
         self._listeners: tuple[Listener, ...] = ()
 
-    def publish_view(self, view: ServiceView) -> None:
+    def publish_view(self, view: View) -> None:
         with self._lock:
             self.current = replace(self.current, view=view)
         self._wake()

@@ -5,12 +5,22 @@ Cites: ARGUS 5.1.3 (equivalence and subsumption)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from seine.catalog import CatalogView
+from seine.algebra.document_plan import DocumentQuery
+from seine.algebra.plan import Query
+from seine.algebra.search_plan import Search
+from seine.catalog.catalog import Catalog
+from seine.catalog.catalog_view import CatalogView
 from seine.catalog.index import Match, Placement
-from seine.service.answers import RelationAnswer
+from seine.lifecycle.edit import Outcome
+from seine.lifecycle.registrar import Registrar
+from seine.network.network import PreviewedQuery
+from seine.network.plan.running_plan import running_plan
+from seine.optimizer.block import Blocks
+from seine.service.answers import MOST_QUERIES, OutcomeAnswer, RelationAnswer
+from seine.service.indexing import placements
 
 _MOST_PARTS = 8  # of a query
 _MOST_NAMES = 5
@@ -58,6 +68,57 @@ class Related:
         words = zip(_WORDS.get(self.kind, _CONDITIONS), lists, strict=True)
         text = "; ".join(f"{word} {', '.join(names)}" for word, names in words if names)
         return f"{', '.join(self.over)}: {text}" if self.over else text
+
+
+class RelatedQueries:
+    """What queries of a service have in common with others."""
+
+    def __init__(self, registrar: Registrar, catalog: Catalog) -> None:
+        self._registrar, self._catalog = registrar, catalog
+
+    def of(self, name: str) -> tuple[Query, list[Related]]:
+        """A query, and what it has in common with the others at this moment."""
+        view = self._registrar.view
+        registered = view.find(name)
+        if isinstance(registered.query.plan, Search | DocumentQuery):  # they enter nothing
+            return registered.query, []
+        plan = running_plan(registered.query, registered.birth_epoch, view.estimates)
+        with self._catalog.read() as snapshot:
+            placed = placements(registered.query.name, plan, Blocks())
+            return registered.query, related(snapshot, placed)
+
+    def of_change(self, outcome: Outcome) -> dict[str, list[Related]] | None:
+        """What queries that begin have in common with others; None if they are too many.
+
+        The change is true already, and the next one need not wait for this.
+        """
+        computes = outcome.computes
+        if len(computes) > MOST_QUERIES:
+            return None
+        with self._catalog.read() as snapshot:
+            return {name: related(snapshot, computes[name]) for name in computes}
+
+    def preview(self, query: Query) -> tuple[PreviewedQuery, list[Related]]:
+        """What a registration of a query would do, and what it has in common with others; nothing changes."""
+        previewed = self._registrar.preview(query)
+        placed = placements(query.name, previewed.added.plan, previewed.added.blocks)
+        with self._catalog.read() as snapshot:
+            return previewed, related(snapshot, placed)
+
+
+def outcome_answer(
+    outcome: Outcome, relations: Mapping[str, Sequence[Related]] | None = None
+) -> OutcomeAnswer:
+    """The answer of a change; `relations` are None if nobody has looked."""
+    return {
+        "version": outcome.version,
+        "entry": outcome.entry,
+        "registered": list(outcome.registered),
+        "dropped": list(outcome.dropped),
+        "related": None
+        if relations is None
+        else {name: [one.to_json() for one in several] for name, several in relations.items()},
+    }
 
 
 def related(catalog: CatalogView, placements: Sequence[Placement]) -> list[Related]:

@@ -12,13 +12,17 @@ from itertools import islice
 from threading import RLock
 
 from seine.algebra.definitions import StreamDef
-from seine.catalog import Catalog
+from seine.catalog.catalog import Catalog
 from seine.intake.alignment import NO_LEAD, Lead
 from seine.intake.journal import ReplayDraft
 from seine.intake.retained_entries import RetainedEntries
 from seine.intake.retention_limit import RetentionLimit
 from seine.intake.served_intake import ServedIntake
 from seine.intake.stream_status import StreamStatus
+from seine.lifecycle.edited_network import planned_depth, planned_shape
+from seine.lifecycle.query_history import pending_replays
+from seine.lifecycle.registrar import Registrar
+from seine.lifecycle.view import MOST_USERS, MissingError, View
 from seine.network.network import Network
 from seine.network.plan.output_form import limit_of
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
@@ -26,6 +30,8 @@ from seine.operators.state.work_budget import WorkBudget
 from seine.runtime.driver import Driver
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.kept_functions import keep_functions, load_functions
+from seine.runtime.folder.sample_files import SampleFiles
+from seine.runtime.folder.sampling import StreamSamples
 from seine.runtime.folder.settings import FORMAT, new_settings
 from seine.runtime.history_replay import HistoryReplays
 from seine.runtime.option_secrets import OptionSecrets
@@ -53,21 +59,18 @@ from seine.service.answers import (
 )
 from seine.service.backup.folder_snapshot import take_snapshot
 from seine.service.batch_traces import BatchTraces
+from seine.service.catalog_record import PENDING, CatalogRecord, restore
 from seine.service.costs import CostMeter, CostPart, NodeCost, costs_answer, kind_costs
 from seine.service.dead_letters import latest_dead_letters, read_dead_letters
-from seine.service.edit import PENDING
-from seine.service.edited_network import planned_depth, planned_shape
 from seine.service.figures import FigureTaker
 from seine.service.folder import ServiceFolder
 from seine.service.node_rows import NodeRows
 from seine.service.published_state import PublishedState, Publisher
-from seine.service.published_view import MOST_USERS, MissingError, ServiceView
 from seine.service.push_door import PushDoor
-from seine.service.query_history import pending_replays
 from seine.service.recent_batches import RecentBatches
 from seine.service.recent_rows import RecentRows
-from seine.service.registrar import Registrar
-from seine.service.restore import restore
+from seine.service.related import RelatedQueries
+from seine.service.service_policy import ServicePolicy
 from seine.service.source_gate import SourceGate
 from seine.service.stream_answer import stream_answer
 from seine.service.waiting_queries import waits_for
@@ -132,27 +135,32 @@ class Service:
         self.deployment.recover()
         folder.recover()
         os.makedirs(folder.input, exist_ok=True)
+        self.turn = RLock()
         self._door, self._pushes = SparkDoor(), PushDoor(folder.pushed)
         with self._catalog.read() as snapshot:
             self._reach = options.reach.with_own(folder.input, folder.output)
             sources = SourceGate(folder, options.secrets, self._door, self._pushes, self._reach)
-            restored = restore(snapshot, self.deployment, sources.roots, options.strategy)
+            standing = restore(snapshot, self.deployment, sources.roots, options.strategy)
             pending_lines = typed_value(snapshot.setting(PENDING, []), list[str])
-        view, turn = restored[0], RLock()
-        self._turn = turn
+        view = standing.view
         shutil.rmtree(folder.snapshots, ignore_errors=True)  # of a backup that was cut off
         self._secrets, self._batch_rows = options.secrets, options.batch_rows
         self._pushes.clear(view.declared.streams.values())
         if options.reading:
             sources.refuse_standing(view)
-        self.registrar = Registrar(
-            folder, self._catalog, self.deployment, restored, turn, sources, options.notice
-        )
+        self.source_roots = sources.roots
+        self.samples, self._sample_files = StreamSamples(), SampleFiles(folder.samples)
+        self._sample_files.load(self.samples, view.declared.streams)
+        policy = ServicePolicy(folder, sources, options.quota, options.secrets)
+        self.notice = options.notice
+        self.registrar = Registrar(self, standing, CatalogRecord(self._catalog), policy, self.samples)
+        self.relations = RelatedQueries(self.registrar, self._catalog)
         log = AuditLog(folder.audit)
         log.append_missing(pending_lines)  # of a change that the last process did not live to note
         self.changes = AuditedChanges(self.registrar, log)
         self._retained = self._open_retained(options)
-        self._intake = self._open_intake(options, turn)
+        self.retained = self._retained if options.retain is not None else None
+        self.intake = self._open_intake(options)
         files, keep = (folder.results, folder.dead), options.keep
         self.sink = Sink(self.deployment, *files, _limits(view), indexed=True, keep=keep)
         _remind(self.sink, view, self.deployment)
@@ -160,23 +168,13 @@ class Service:
         self._figures, self._costs = FigureTaker(self.sink), CostMeter()
         self.recent, self.recent_rows = RecentBatches(self.sink.totals), RecentRows()
         self.publisher = Publisher(view, self._figures.take())
-        retained = self._retained if options.retain is not None else None
         self._quota, self._traces = options.quota, options.traces
-        self.registrar.connect(
-            self._intake,
-            self.sink,
-            self.publisher,
-            retained,
-            options.secrets,
-            options.quota,
-            lambda queries: self.driver.leave_out(queries),
-        )
         self._progress = options.progress
         if options.depth > planned_depth(self.deployment):
-            self._intake.deepen(options.depth)
+            self.intake.deepen(options.depth)
         self.driver = Driver(
             self.deployment,
-            lambda follow: self._intake,
+            lambda follow: self.intake,
             True,
             self.sink,
             lambda version: (),
@@ -241,7 +239,7 @@ class Service:
             return []
         return self._histories.drafts(pending, view.declared.streams, last, advance)
 
-    def _open_intake(self, options: ServiceOptions, turn: RLock) -> ServedIntake:
+    def _open_intake(self, options: ServiceOptions) -> ServedIntake:
         view, last = self.registrar.view, self.deployment.journal.last()
         reached = last.number if last is not None else -1
         return ServedIntake(
@@ -254,7 +252,7 @@ class Service:
             network=lambda: self.registrar.view.version,
             epoch=lambda: self.registrar.view.epoch,
             next_id=lambda: self.registrar.view.next_id,
-            turn=turn,
+            turn=self.turn,
             fresh=frozenset(name for name, entry in view.since.items() if entry > reached),
             notice=options.notice,
             components=lambda: self.registrar.view.stream_components,
@@ -285,6 +283,14 @@ class Service:
         """What readers see; whoever wants answers that fit together takes it once."""
         return self.publisher.current
 
+    def publish(self, view: View) -> None:
+        """Let readers see what is registered from now on."""
+        self.publisher.publish_view(view)
+
+    def leave_out(self, queries: Collection[str]) -> None:
+        """These queries are to run no more."""
+        self.driver.leave_out(queries)
+
     def _follow_sinks(self) -> None:
         """Let sinks hear of what was published."""
         view = self.published.view
@@ -293,7 +299,7 @@ class Service:
 
     def snapshot(self) -> SnapshotAnswer:
         """What a kill at this moment would leave, in a folder that whoever asked for it removes."""
-        with self.driver.still(), self._turn:
+        with self.driver.still(), self.turn:
             return {"folder": take_snapshot(self.folder), "entry": self.sink.totals.entry}
 
     def stop(self) -> None:
@@ -309,7 +315,7 @@ class Service:
         self.sink.close()
         self.registrar.close()
         self._node_rows.close()
-        self.registrar.sample_files.save(self.registrar.samples, everything=True)
+        self._sample_files.save(self.samples, everything=True)
         self._catalog.close()
         self.deployment.remove_cache()
         self._lock.release()
@@ -380,7 +386,7 @@ class Service:
 
     def stream_states(self, *, lag: bool = True) -> tuple[StreamStatus, ...]:
         """Every stream: its position, lag and watermark, what it lost, whether it can be read."""
-        return self._door.judged(self._intake.stream_states(lag=lag))
+        return self._door.judged(self.intake.stream_states(lag=lag))
 
     def streams(self) -> list[StreamAnswer]:
         """The same as it is answered."""
@@ -431,7 +437,7 @@ class Service:
 
     def related(self, name: str) -> RelatedAnswer:
         """What a query has in common with those that run."""
-        query, relations = self.registrar.related(name)
+        query, relations = self.relations.of(name)
         return {"query": query.name, "related": [one.to_json() for one in relations]}
 
     def costs(self, by: CostPart, most: int) -> CostsAnswer:
@@ -457,9 +463,8 @@ class Service:
 
     def _committed(self, sink: Sink) -> None:
         entry = self.deployment.journal.load(sink.totals.entry)
-        samples = self.registrar.samples
-        samples.add(entry, self.registrar.view.declared.streams)
-        self.registrar.sample_files.save(samples)
+        self.samples.add(entry, self.registrar.view.declared.streams)
+        self._sample_files.save(self.samples)
         self.deployment.versions.discard_before(entry.network)
         self._pushes.settle(self.registrar.view.declared.streams.values(), entry.intake.streams)
         self.recent.note(entry, sink.totals, sink.last_work)
@@ -478,11 +483,11 @@ def _with_waits(answer: QueryAnswer, streams: Iterable[StreamStatus]) -> QueryAn
     return answer
 
 
-def _limits(view: ServiceView) -> dict[str, int]:
+def _limits(view: View) -> dict[str, int]:
     return {one.query.name: limit_of(one.query) for one in view.registered.values() if not one.paused}
 
 
-def _remind(sink: Sink, view: ServiceView, deployment: Deployment) -> None:
+def _remind(sink: Sink, view: View, deployment: Deployment) -> None:
     """Announce again what the process before this one may have announced and not committed."""
     reached, last = sink.totals.entry, deployment.journal.last()
     running = [one for one in view.registered.values() if not one.paused]

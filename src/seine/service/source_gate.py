@@ -11,17 +11,16 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 
-from seine.algebra.definitions import RelationDef, SparkReader, StreamDef
-from seine.algebra.sink_definition import SinkDef
+from seine.algebra.definitions import RelationDef, SinkDef, SparkReader, StreamDef
 from seine.errors import SeineError
 from seine.frontends.text.lexer import suggest
+from seine.lifecycle.edit import Edit
+from seine.lifecycle.view import View
 from seine.runtime.option_secrets import OptionSecrets
 from seine.runtime.output.overwriting import refuse_overwriting
 from seine.runtime.spark_reading import SparkDoor
 from seine.service.access.allow_list import TOKEN_ADDRESS, AllowList
-from seine.service.edit import Edit
 from seine.service.folder import ServiceFolder
-from seine.service.published_view import ServiceView
 from seine.service.push_door import PushDoor
 
 _FILES = frozenset(
@@ -85,7 +84,7 @@ class SourceGate:
         """The folders in which files are read."""
         return (*self._reach.source_roots, os.path.realpath(self._folder.pushed))
 
-    def refuse_standing(self, view: ServiceView) -> None:
+    def refuse_standing(self, view: View) -> None:
         """Refuse to begin with what was let in once and is not any more."""
         try:
             self._refuse(view.declared.tables.values(), view.declared.sinks.values())
@@ -109,7 +108,7 @@ class SourceGate:
         self._secrets.check([stream])
         self._door.check(stream)
 
-    def refuse_out_of_reach(self, edit: Edit, view: ServiceView) -> None:
+    def refuse_out_of_reach(self, edit: Edit, view: View) -> None:
         """Refuse tables that are read from, and sinks that are written to, where the service may not."""
         before = view.declared.sinks
         sinks = [sink for key, sink in edit.declared.sinks.items() if before.get(key) is not sink]

@@ -7,10 +7,11 @@ nothing runs. It is the same service otherwise, with the same lock, catalog and 
 from __future__ import annotations
 
 from seine.intake.journal import Entry
+from seine.lifecycle.edit import Outcome
 from seine.service.access.principal import LOCAL
 from seine.service.answers import OutcomeAnswer, QueryAnswer, StatusAnswer, StreamAnswer
 from seine.service.folder import ServiceFolder
-from seine.service.outcome import Outcome
+from seine.service.related import outcome_answer
 from seine.service.service import Service, ServiceOptions
 
 
@@ -29,10 +30,11 @@ class StoppedFolder:
         waiting = [entry for entry in self._service.deployment.journal.entries() if self._waits(entry)]
         gone = {one for entry in waiting for one in entry.withheld if one.lower() == name.lower()}
         if name.lower() not in view.registered and gone:
-            return Outcome(view.version, min(one.number for one in waiting), dropped=tuple(gone)).to_json()
+            first = min(one.number for one in waiting)
+            return outcome_answer(Outcome(view.version, first, dropped=tuple(gone)))
         outcome = self._service.changes.drop(LOCAL, name)
         self._service.registrar.withhold_gone(self._service.sink.totals.entry)
-        return outcome.to_json()
+        return outcome_answer(outcome)
 
     def _waits(self, entry: Entry) -> bool:
         return entry.number > self._service.sink.totals.entry

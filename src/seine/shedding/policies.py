@@ -23,8 +23,7 @@ import numpy as np
 from seine.algebra.arrays import IntArray
 from seine.shedding.auto import Auto
 from seine.shedding.matches import Edges, others_on
-from seine.shedding.policy import Policy, State, TokenGroups, Tokens
-from seine.shedding.window import Window
+from seine.shedding.policy import Policy, State, TokenGroups, Tokens, Window
 
 
 class SimpProb(Policy):

@@ -30,11 +30,9 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from seine.shedding.arrivals import Arrivals, Evictions
 from seine.shedding.matches import Edges, Matches
 from seine.shedding.policies import Shedding
-from seine.shedding.policy import Policy, State, TokenGroups
-from seine.shedding.window import Window
+from seine.shedding.policy import Arrivals, Evictions, Policy, State, TokenGroups, Window
 
 _NO_GROUPS = TokenGroups(np.zeros(0), {})
 

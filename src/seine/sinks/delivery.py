@@ -22,7 +22,7 @@ from datetime import UTC, datetime
 
 from msgspec import structs
 
-from seine.catalog import StoredSink
+from seine.catalog.tables.stored import StoredSink
 from seine.disk_sync import make_folder, write_whole
 from seine.intake.retention_limit import RetentionLimit
 from seine.runtime.output.result_index import ResultIndex

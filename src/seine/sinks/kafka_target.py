@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 from msgspec import Raw
 
-from seine.catalog import StoredSink
+from seine.catalog.tables.stored import StoredSink
 from seine.errors import SeineError
 from seine.intake.allowed_hosts import Hosts
 from seine.runtime.option_secrets import OptionSecrets

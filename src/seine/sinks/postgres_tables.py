@@ -22,7 +22,7 @@ from typing import Any
 
 from psycopg import Connection, sql
 
-from seine.algebra.sink_definition import POSITION_TABLE
+from seine.algebra.definitions import POSITION_TABLE
 from seine.algebra.types import Field, Kind, Type
 from seine.errors import SeineError
 

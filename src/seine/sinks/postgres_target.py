@@ -24,7 +24,7 @@ import psycopg
 from msgspec import Raw
 
 from seine.algebra.plan import Query
-from seine.catalog import StoredSink
+from seine.catalog.tables.stored import StoredSink
 from seine.errors import SeineError
 from seine.network.plan.output_form import form_of
 from seine.postgres_timeouts import SilenceGuard, connection_arguments

@@ -2,59 +2,35 @@
 
 Law: a run that was killed goes on with the same identities and positions, so that each target sees the
 records once, as in a service. Without a folder that outlives it, a run that is started again is another one.
-
-What is checked of a sink before it stands, in a run and in a service alike.
-
-What is checked of a sink into a table before it stands.
 """
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import time
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
+from seine.algebra.definitions import SinkDef
 from seine.algebra.plan import Query
-from seine.algebra.sink_definition import SinkDef
-from seine.catalog import StoredSink
+from seine.catalog.tables.stored import StoredSink
 from seine.disk_sync import write_whole
-from seine.errors import RunError, SeineError
+from seine.errors import RunError
 from seine.intake.retention_limit import RetentionLimit
-from seine.network.plan.output_form import form_of
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.settings import read_record
 from seine.runtime.option_secrets import OptionSecrets
-from seine.runtime.output.overwriting import refuse_inside, refuse_overwriting
 from seine.runtime.output.query_figures import SinkStatistics
 from seine.runtime.output.result_index import ResultIndex
-from seine.sinks.kafka_client import refuse_without_client
+from seine.sinks.sink_checks import STARTS_OVER
 from seine.sinks.sink_thread import SinkThread
 from seine.sinks.sink_threads import SinkStatus, SinkThreads
 from seine.typed_json import write_json
 
 MOST_SECONDS_STUCK = 600.0  # that the end of the input waits for a target that takes nothing
 MOST_SECONDS_STOPPED = 10.0  # that a stop waits in all
-STARTS_OVER = "a run that is started again delivers everything to its sinks once more"
 _GOES_ON = "with the same --checkpoint it goes on from there"
 _POLL_SECONDS = 0.02
-
-
-def refuse_unfit_in_run(
-    sinks: Mapping[str, SinkDef],
-    queries: Mapping[str, Query],
-    read: Sequence[str],
-    state: str | None,
-    secrets: OptionSecrets,
-) -> None:
-    """Refuse sinks that could never deliver, that need a secret which is nowhere, or lie in the `state`."""
-    refuse_too_many(len(sinks))
-    for sink in sinks.values():
-        refuse_unfit(sink, queries, read)
-        if sink.kind == "folder" and state is not None:
-            refuse_inside(state, sink.target)
-        secrets.values(f"sink {sink.name}", sink.options)
 
 
 class RunSinks:
@@ -171,38 +147,3 @@ def _identities(path: str, sinks: Mapping[str, SinkDef]) -> dict[str, str]:
     if not os.path.exists(path):
         write_whole(path, write_json({key: uuid.uuid4().hex for key in sinks}))
     return read_record(path, dict[str, str])
-
-
-_MOST_SINKS = 200  # each has a thread
-
-
-def refuse_too_many(sinks: int) -> None:
-    """Refuse more sinks than there may be threads."""
-    if sinks > _MOST_SINKS:
-        raise SeineError(f"{sinks} sinks are more than {_MOST_SINKS}", hint="one sink may read many queries")
-
-
-def refuse_unfit(sink: SinkDef, queries: Mapping[str, Query], read: Iterable[str]) -> None:
-    """Refuse what could never deliver, and a folder whose files would be `read` as a source.
-
-    `queries` are by lower-case name.
-    """
-    if sink.kind == "folder":
-        refuse_overwriting([os.path.join(sink.target, "part")], read)
-    if sink.kind == "kafka":
-        refuse_without_client(sink.name)
-    if sink.kind == "postgresql":
-        refuse_unfit_tables(sink, [queries[name.lower()] for name in sink.queries])
-
-
-def refuse_unfit_tables(sink: SinkDef, queries: Sequence[Query]) -> None:
-    """Refuse a sink whose driver is not installed, and records of two kinds of time in one table."""
-    if importlib.util.find_spec("psycopg") is None:
-        raise SeineError(
-            f"sink {sink.name} needs the package psycopg", hint="pip install 'seine-streams[postgres]'"
-        )
-    if len({form_of(query).domain for query in queries}) > 1:
-        raise SeineError(
-            f"sink {sink.name}: one table cannot have times that are TIMESTAMP and times that are numbers",
-            hint="make two sinks",
-        )

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from seine.backoff import Backoff
-from seine.catalog import StoredSink
+from seine.catalog.tables.stored import StoredSink
 from seine.errors import SeineError, printable
 from seine.runtime.output.result_index import ResultIndex
 from seine.sinks.delivery import Delivery, UndeliveredFiles

@@ -47,7 +47,7 @@ from seine.algebra.document_plan import DocumentQuery
 from seine.algebra.plan import Query
 from seine.algebra.search_plan import Search
 from seine.algebra.types import Kind, Type
-from seine.catalog import StoredSink
+from seine.catalog.tables.stored import StoredSink
 from seine.disk_sync import make_folder, sync_to_disk
 from seine.errors import SeineError
 from seine.intake.allowed_hosts import Hosts

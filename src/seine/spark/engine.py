@@ -50,8 +50,8 @@ from seine.safety.verdict import read_statements
 from seine.scratch_folder import scratch_folder
 from seine.spark.running import Running, follow_results
 from seine.spark.session import require_settings
-from seine.user_code.declared_code import place_of_function
 from seine.user_code.limits import given_limits
+from seine.user_code.process import place_of_function
 
 _logger = logging.getLogger(__name__)
 

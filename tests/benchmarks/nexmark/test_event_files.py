@@ -7,7 +7,7 @@ from pathlib import Path
 from benchmarks.nexmark.event_files import write_events, write_script
 from benchmarks.nexmark.variants import ten_queries, variant_queries
 
-from seine.demo.nexmark.nexmark_files import query_text
+from seine.demo.nexmark.events import query_text
 from seine.frontends.script.parser import read_script
 from seine.run_local import run_local
 

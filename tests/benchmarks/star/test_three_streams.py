@@ -11,8 +11,8 @@ from benchmarks.star.decision_parts import decision_parts, relation_sizes
 from benchmarks.star.three_streams import three_streams
 from benchmarks.workloads.star_streams import make_three
 
-from seine.shedding.arrivals import Arrivals
 from seine.shedding.policies import NAMES
+from seine.shedding.policy import Arrivals
 
 
 def carried(stream: Arrivals, place: int) -> set[int]:

@@ -6,7 +6,7 @@ import pytest
 from benchmarks.template_engines.template_relation import INFINITE, NO_PAIR, TemplateRelations
 
 from benchmarks.template_engines import template_relation
-from seine.document_templates.join_graph import JoinGraph, VariableTree
+from seine.document_templates.query_template import JoinGraph, VariableTree
 from tests.support.document_graphs import EXAMPLE_QUERIES, example_relations
 
 

@@ -17,10 +17,11 @@ from seine.algebra.expressions import Column as Value
 from seine.algebra.plan import Scan, Select
 from seine.algebra.serialise import plan_to_json
 from seine.algebra.types import BIGINT, BOOLEAN, DOUBLE, STRING, TIMESTAMP, Field, Type
-from seine.catalog import Catalog, CatalogChange, QueryPosition, StoredNode, StoredQuery
-from seine.catalog.catalog_change import NODES
+from seine.catalog.catalog import Catalog
+from seine.catalog.catalog_change import NODES, CatalogChange
 from seine.catalog.tables import schema as t
 from seine.catalog.tables.schema import metadata
+from seine.catalog.tables.stored import QueryPosition, StoredNode, StoredQuery
 from seine.errors import SeineError
 
 

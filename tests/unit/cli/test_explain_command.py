@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from seine.cli.main import main
-from seine.keyword_networks import networks_of_search
+from seine.keyword_networks import candidate_networks
 
 FILMS = """\
 CREATE STREAM director (did BIGINT, name STRING, ts BIGINT) TIMESTAMP BY ts WINDOW 10 FROM 'd.jsonl';
@@ -96,7 +96,7 @@ FAR = "CREATE QUERY far AS SEARCH 'title:kill place:x' OVER (movie, town) MAX 16
 
 @pytest.fixture
 def _few_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(networks_of_search, "_MOST_TREES_GROWN", 2_000)
+    monkeypatch.setattr(candidate_networks, "_MOST_TREES_GROWN", 2_000)
 
 
 @pytest.mark.usefixtures("_few_are_tried")

@@ -16,8 +16,7 @@ import numpy as np
 import pytest
 import sqlglot
 
-from seine.demo.alerts import DESCRIPTIONS, write_demo
-from seine.demo.fedwire import Fedwire, make_fedwire
+from seine.demo.alerts import DESCRIPTIONS, Fedwire, make_fedwire, write_demo
 from seine.run_local import run_local
 from tests.support.paths import ROOT
 

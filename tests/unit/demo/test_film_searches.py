@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from seine.demo.film_searches import write_search_demo
-from seine.demo.found_tree import found_tree
+from seine.demo.tree_page import found_tree
 from seine.frontends.script.parser import read_script
 from seine.run_local import run_local
 

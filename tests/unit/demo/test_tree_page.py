@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
-from seine.demo.found_tree import FoundTuple
-from seine.demo.tree_page import SearchResults, tree_page
+from seine.demo.tree_page import FoundTuple, SearchResults, tree_page
 
 
 def test_each_tuple_is_a_box_and_each_edge_a_line() -> None:

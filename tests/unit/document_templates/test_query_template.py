@@ -8,8 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from seine.document_templates.join_graph import JoinGraph, VariableTree
-from seine.document_templates.query_template import QueryTemplate, template_row
+from seine.document_templates.query_template import JoinGraph, QueryTemplate, VariableTree, template_row
 from tests.support.document_graphs import EXAMPLE_QUERIES
 from tests.support.seeds import seed_range
 

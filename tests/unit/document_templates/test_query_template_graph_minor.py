@@ -6,8 +6,7 @@ import random
 
 import pytest
 
-from seine.document_templates.join_graph import JoinGraph, VariableTree
-from seine.document_templates.query_template import reduce_to_minor
+from seine.document_templates.query_template import JoinGraph, VariableTree, reduce_to_minor
 from tests.support.seeds import seed_range
 
 LEAF = VariableTree(("y",), (-1,))

@@ -8,8 +8,7 @@ import numpy as np
 
 from seine.keyword_networks.candidate_networks import candidate_networks, levels, roots
 from seine.keyword_networks.expanded_schema import ExpandedSchema
-from seine.keyword_networks.expansion import owns_keyword, siblings_in_order
-from seine.keyword_networks.network_trees import NetworkTrees
+from seine.keyword_networks.expansion import NetworkTrees, owns_keyword, siblings_in_order
 from tests.support.keyword_schemas import PAPER, random_schema
 from tests.support.seeds import seed_range
 

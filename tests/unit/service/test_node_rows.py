@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from seine.catalog import CatalogChange
+from seine.catalog.catalog_change import CatalogChange
 from seine.errors import SeineError
 from seine.service import node_rows
 from tests.support.service_rig import Rig, rig_of_two_streams

@@ -27,9 +27,9 @@ def rig(tmp_path: Path) -> Iterator[Rig]:
 
 def related_to(rig: Rig, name: str, select_: str) -> list[str]:
     """What is said of a query when it is registered."""
-    outcome = rig.service.registrar.relate(rig.register(f"CREATE QUERY {name} AS {select_};"))
-    assert outcome.related is not None
-    return [str(one) for one in outcome.related[name]]
+    relations = rig.service.relations.of_change(rig.register(f"CREATE QUERY {name} AS {select_};"))
+    assert relations is not None
+    return [str(one) for one in relations[name]]
 
 
 def later(rig: Rig, name: str) -> list[str]:
@@ -69,16 +69,14 @@ def test_queries_of_one_script_know_one_another(rig: Rig) -> None:
     outcome = rig.register(
         "CREATE QUERY p AS SELECT a FROM s WHERE a > 1; CREATE QUERY q AS SELECT a FROM s WHERE a > 2;"
     )
-    assert outcome.related is None
-    outcome = rig.service.registrar.relate(outcome)
-    assert [str(one) for one in outcome.related["p"]] == ["s: covers q"]
-    assert [str(one) for one in outcome.related["q"]] == ["s: covered by p"]
+    relations = rig.service.relations.of_change(outcome)
+    assert [str(one) for one in relations["p"]] == ["s: covers q"]
+    assert [str(one) for one in relations["q"]] == ["s: covered by p"]
 
 
 def test_of_many_queries_nothing_is_said_at_once(rig: Rig) -> None:
     script = "".join(f"CREATE QUERY q{i} AS SELECT a FROM s WHERE a > {i};" for i in range(21))
-    outcome = rig.service.registrar.relate(rig.register(script))
-    assert outcome.related is None and outcome.to_json()["related"] is None
+    assert rig.service.relations.of_change(rig.register(script)) is None
     assert later(rig, "q20") == ["s: covered by q19, q18, q17, q16, q15"]
 
 
@@ -213,7 +211,7 @@ def test_a_query_written_anew_is_found_equal(rig: Rig, seed: int) -> None:
         renamed = dict(zip(aliases, names, strict=True))
         said = ["".join(renamed.get(letter, letter) for letter in term) for term in terms]
         rig.register(f"CREATE QUERY q{number} AS {_query(draw, list(names), said)};")
-        (related_query,) = rig.service.registrar.related(f"q{number}")[1]
+        (related_query,) = rig.service.relations.of(f"q{number}")[1]
         assert f"p{number}" in related_query.equal, (terms, said)
 
 
@@ -227,7 +225,7 @@ def test_what_is_found_is_so(rig: Rig, seed: int) -> None:
     computed = {name: _computed(rig, name) for name in names}
     pairs = 0
     for name, placed in computed.items():
-        for one in rig.service.registrar.related(name)[1]:
+        for one in rig.service.relations.of(name)[1]:
             for other in (*one.equal, *one.weaker, *one.stronger):
                 theirs = computed[other]
                 assert theirs.topology == placed.topology

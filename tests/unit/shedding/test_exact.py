@@ -9,10 +9,9 @@ from math import inf
 import numpy as np
 import pytest
 
-from seine.shedding.arrivals import FOREVER, Arrivals
-from seine.shedding.best_stays import TupleGains, best_stays
-from seine.shedding.exact import ExactResults, exact_results, find_optimum, residence
+from seine.shedding.exact import ExactResults, TupleGains, best_stays, exact_results, find_optimum, residence
 from seine.shedding.policies import NAMES, Shedding
+from seine.shedding.policy import FOREVER, Arrivals
 from seine.shedding.shedder import Shedder
 from tests.reference.memory_states import FactTuple, StreamTuple, optimum
 from tests.support.seeds import seed_range

@@ -8,11 +8,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from seine.shedding.arrivals import FOREVER
-from seine.shedding.divided_windows import ExactCombinations
 from seine.shedding.exact import residence
 from seine.shedding.policies import NAMES, Shedding
-from seine.shedding.several_windows import best_windows
+from seine.shedding.policy import FOREVER
+from seine.shedding.several_windows import ExactCombinations, best_windows
 from seine.shedding.shedder import Shedder
 from tests.reference.joint_states import Result, joint_optimum
 from tests.support.seeds import seed_range

@@ -7,10 +7,10 @@ import random
 import numpy as np
 import pytest
 
-from seine.shedding import policies, rates
-from seine.shedding.arrivals import FOREVER, Evictions
+from seine.shedding import auto, policies
 from seine.shedding.exact import exact_results, residence
 from seine.shedding.policies import NAMES, Shedding
+from seine.shedding.policy import FOREVER, Evictions
 from seine.shedding.shedder import Shedder
 from tests.support.seeds import seed_range
 from tests.support.shedding_streams import Tuple, as_arrivals, common, random_streams
@@ -235,7 +235,7 @@ def test_importances_may_be_nothing_or_enormous(shedding: Shedding, importances:
 @pytest.mark.parametrize("name", ["auto", "semantic"])
 def test_what_is_learnt_is_bounded(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many keys there are, and a resume still changes nothing."""
-    monkeypatch.setattr(rates, "_MOST_TOKENS", 40)
+    monkeypatch.setattr(auto, "_MOST_TOKENS", 40)
     monkeypatch.setattr(policies, "_MOST_TOKENS", 40)
     tuples = [[Tuple(n, n, n + 20, FOREVER, 1.0 + n % 3, (n // 2,)) for n in range(400)] for _ in "rs"]
     shedder = Shedder(Shedding(name), 4, 2)
@@ -247,7 +247,7 @@ def test_what_is_learnt_is_bounded(name: str, monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize("combine", ["min", "sum", "product"])
 def test_one_gain_is_what_many_are(combine: str) -> None:
     rng = random.Random(3)
-    known = rates.Rates(combine)
+    known = auto.Rates(combine)
     for _ in range(50):
         known.learn([((rng.randrange(9), 9 + rng.randrange(3)), rng.random()) for _ in range(7)])
     tokens = [rng.randrange(14) for _ in range(30)]

@@ -18,10 +18,15 @@ from msgspec.structs import replace
 
 from seine.algebra.code_place import CodePlace
 from seine.algebra.user_functions import UserFunction, function
-from seine.user_code.declared_code import call_by_rows, code_of_function
 from seine.user_code.limits import MOST_ROWS, FunctionFault, FunctionLimits, task_of_functions
 from seine.user_code.messages import Link
-from seine.user_code.process import UserCode, functions_in_this_process, limit_functions
+from seine.user_code.process import (
+    UserCode,
+    call_by_rows,
+    code_of_function,
+    functions_in_this_process,
+    limit_functions,
+)
 
 ROWS = pa.record_batch({"a0": pa.array([1, 13, None, 3])})
 
@@ -271,7 +276,7 @@ ORPHAN = """
 import os, sys
 import pyarrow as pa
 from seine.algebra.user_functions import function
-from seine.user_code.declared_code import call_by_rows, code_of_function
+from seine.user_code.process import call_by_rows, code_of_function
 from seine.user_code.limits import FunctionLimits
 from seine.user_code.process import limit_functions
 @function

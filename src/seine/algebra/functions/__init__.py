@@ -4,9 +4,8 @@ An implicit cast becomes an explicit `cast` call; an ill-typed call is refused w
 """
 
 from seine.algebra.functions.aggregate_calls import is_aggregate, resolve_aggregate
-from seine.algebra.functions.casting import literal, resolve_cast
+from seine.algebra.functions.casting import TypeMismatch, common_type, literal, resolve_cast
 from seine.algebra.functions.resolve_call import function_names, resolve_call
-from seine.algebra.functions.widening import TypeMismatch, common_type
 
 __all__ = [
     "TypeMismatch",

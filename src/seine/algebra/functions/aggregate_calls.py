@@ -1,4 +1,10 @@
-"""Resolution of aggregate calls, built-in and user-defined: argument casts and result types."""
+"""Resolution of aggregate calls, built-in and user-defined: argument casts and result types.
+
+Which aggregates keep a bounded state a group, however many rows it has: distributive and algebraic ones.
+
+COUNT, SUM, AVG and the variances keep a few numbers. MIN, MAX, BOOL_AND and BOOL_OR keep one value where no
+row ever ends; where rows end they need all values, and so does whatever is over distinct values.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +14,10 @@ from decimal import Decimal
 
 from seine.algebra import aggregates
 from seine.algebra.expressions import Expression, Literal
-from seine.algebra.functions.casting import implied_cast, literal
+from seine.algebra.functions.casting import MAX_PRECISION, TypeMismatch, decimal, implied_cast, literal
 from seine.algebra.functions.logic_types import resolve_case
 from seine.algebra.functions.polymorphic import number
 from seine.algebra.functions.signatures import check_arity
-from seine.algebra.functions.widening import MAX_PRECISION, TypeMismatch, decimal
 from seine.algebra.plan import AggregateCall
 from seine.algebra.types import BIGINT, BOOLEAN, DOUBLE, NULL, STRING, Kind, Type
 from seine.algebra.user_functions import calls_user_code
@@ -69,6 +74,21 @@ ORDERED = (
     *("any_value", "first", "first_value", "last", "last_value"),
     *("collect_list", "collect_set", "array_agg", "min_by", "max_by", "listagg", "string_agg"),
 )
+_SUMS = (
+    "count_all",
+    "count",
+    "sum",
+    "avg",
+    "stddev",
+    "stddev_pop",
+    "variance",
+    "var_pop",
+    "covar_pop",
+    "covar_samp",
+)
+_EXTREMES = ("min", "max")
+_LASTING = (*_EXTREMES, "bit_and", "bit_or", "bit_xor")  # of one value, where no row ends
+_SKETCHES = ("approx_percentile", "approx_count_distinct")  # of a bounded number of cells
 
 
 def is_aggregate(name: str) -> bool:
@@ -301,3 +321,24 @@ _BUILDERS: dict[str, Callable[[str, Sequence[Expression], bool], AggregateCall]]
     "bit_or": _bits,
     "bit_xor": _bits,
 }
+
+
+def keeps_bounded_state(call: AggregateCall, lasting: bool) -> bool:
+    """Whether a call keeps a bounded state for each group; `lasting`: no row that it is over ever ends.
+
+    >>> from seine.algebra.expressions import Column
+    >>> from seine.algebra.types import BIGINT
+    >>> largest = AggregateCall("max", (Column(0, BIGINT),), BIGINT)
+    >>> keeps_bounded_state(largest, lasting=True), keeps_bounded_state(largest, lasting=False)
+    (True, False)
+    """
+    if call.distinct:
+        return False
+    if call.function in _SKETCHES:
+        return True
+    registered = aggregates.lookup(call.function)
+    if registered is None:
+        return call.function in _SUMS or (lasting and call.function in _LASTING)
+    if isinstance(registered, aggregates.FoldedAggregate):
+        return lasting and registered.bounded
+    return lasting or not any(kind in _EXTREMES for kind, _ in registered.parts.values())

@@ -10,8 +10,14 @@ from collections.abc import Callable
 from decimal import Decimal
 
 from seine.algebra.expressions import Call, Expression, Literal
-from seine.algebra.functions.casting import implied_cast, literal
-from seine.algebra.functions.widening import TypeMismatch, as_decimal, capped, common_type
+from seine.algebra.functions.casting import (
+    TypeMismatch,
+    as_decimal,
+    capped,
+    common_type,
+    implied_cast,
+    literal,
+)
 from seine.algebra.types import (
     BIGINT,
     DATE,

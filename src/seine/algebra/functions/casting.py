@@ -1,19 +1,50 @@
-"""Explicit and implicit casts; the cast of a constant is folded where the result is certain."""
+"""Explicit and implicit casts; the cast of a constant is folded where the result is certain.
+
+Type promotion: the least common type of types, and the precision of decimal results, as Spark SQL 4.
+
+The texts that CAST(text AS type) reads, as regular expressions that RE2 and Python read alike.
+
+Law: where `never_parses` says so of a text, CAST gives NULL. Of the texts for which CAST gives NULL it passes
+over numbers, years, times of day and zones that have the form of one and are beyond what there is.
+
+Cites: Spark SQL reference, ANSI compliance, "Type Promotion and Precedence"
+"""
 
 from __future__ import annotations
 
 import datetime as dt
 import re
-from decimal import ROUND_HALF_UP, Context, Decimal
+from collections.abc import Sequence
+from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
+from functools import reduce
 
 from seine.algebra.expressions import Call, Expression, Literal
-from seine.algebra.functions.widening import TypeMismatch, decimal
 from seine.algebra.types import BIGINT, BOOLEAN, DOUBLE, INT, NULL, STRING, TIMESTAMP, Kind, Type
+from seine.errors import SeineError
 
 _INTERVALS = (Kind.DAY_TIME, Kind.YEAR_MONTH)
 _NO_TEXT = (*_INTERVALS, Kind.TEXTS)  # that no text is cast to or, unasked, from
 _EXACT = Context(prec=80, rounding=ROUND_HALF_UP)
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+MAX_PRECISION = 38
+MIN_SCALE = 6  # a quotient or product keeps this many fraction digits when its precision is capped
+TRIMMED = "".join(map(chr, range(33))) + "\x7f"
+INTEGER = r"^[+-]?[0-9]+$"
+NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[dDfF]?$"
+SPECIAL_DOUBLES = ("nan", *(sign + name for sign in ("", "+", "-") for name in ("inf", "infinity")))
+TRUE = ("t", "true", "y", "yes", "1")
+FALSE = ("f", "false", "n", "no", "0")
+DATE = (
+    r"^(?P<sign>[+-]?)(?P<year>[0-9]{4,7})"
+    r"(?:-(?P<month>[0-9]{1,2})(?:-(?P<day>[0-9]{1,2})(?P<rest>[ T].*)?)?)?$"
+)
+TIME = (
+    r"^[ T](?:(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{1,2})"
+    r"(?::(?P<second>[0-9]{1,2})(?:\.(?P<fraction>[0-9]*))?)?"
+    r" ?(?P<zone>Z|UTC|GMT|UT"
+    r"|(?:(?:UTC|GMT|UT)?(?P<zsign>[+-])(?P<zhour>[0-9]{1,2})(?::?(?P<zminute>[0-9]{2}))?)"
+    r"|(?P<region>[A-Z][A-Za-z_]+(?:/[A-Za-z_]+){0,2}))?)?$"
+)
 
 
 def literal(value: object) -> Literal:
@@ -161,3 +192,137 @@ def _fold_number(value: int | Decimal, type_: Type) -> Literal | None:
         fits = scaled.copy_abs() < Decimal(10) ** (type_.precision - type_.scale)
         return Literal(scaled, type_) if fits else None
     return None
+
+
+def decimal(precision: int, scale: int) -> Type:
+    """The type DECIMAL(precision, scale)."""
+    return Type(Kind.DECIMAL, precision, scale)
+
+
+def as_decimal(type_: Type) -> Type:
+    """The decimal that holds every value of an exact numeric type."""
+    if type_ == INT:
+        return decimal(10, 0)
+    return decimal(20, 0) if type_ == BIGINT else type_
+
+
+def capped(precision: int, scale: int) -> Type:
+    """A DECIMAL result type capped at 38 digits, fraction digits being given up down to six.
+
+    >>> str(capped(20, 4)), str(capped(45, 20))
+    ('DECIMAL(20,4)', 'DECIMAL(38,13)')
+    """
+    if precision <= MAX_PRECISION:
+        return decimal(precision, scale)
+    integral = precision - scale
+    return decimal(MAX_PRECISION, max(MAX_PRECISION - integral, min(scale, MIN_SCALE)))
+
+
+def wider_decimal(a: Type, b: Type) -> Type:
+    """The DECIMAL that holds both; beyond 38 digits the integral part is kept first."""
+    scale = max(a.scale, b.scale)
+    precision = max(a.precision - a.scale, b.precision - b.scale) + scale
+    excess = max(0, precision - MAX_PRECISION)
+    return decimal(precision - excess, max(0, scale - excess))
+
+
+def common_type(types: Sequence[Type]) -> Type:
+    """The least common type, to which all are cast; refuses types that have none.
+
+    >>> str(common_type([INT, decimal(5, 2)])), str(common_type([STRING, INT]))
+    ('DECIMAL(12,2)', 'BIGINT')
+    """
+    return reduce(_common_type_of_two, types, NULL)
+
+
+def _common_type_of_two(a: Type, b: Type) -> Type:
+    if a == b or b == NULL:
+        return a
+    if a == NULL:
+        return b
+    if a.is_numeric and b.is_numeric:
+        return _common_number(a, b)
+    if a.is_text and b.is_text:
+        return STRING
+    if a.is_temporal and b.is_temporal:
+        return TIMESTAMP
+    if Kind.TEXTS in (a.kind, b.kind):
+        raise TypeMismatch(
+            f"{a} and {b} have no common type", hint="array_contains(array, text), or array_join"
+        )
+    if a.is_text or b.is_text:
+        return _common_with_string(b if a.is_text else a)
+    raise TypeMismatch(f"{a} and {b} have no common type", hint=f"CAST one of them, e.g. CAST(... AS {b})")
+
+
+def _common_number(a: Type, b: Type) -> Type:
+    if DOUBLE in (a, b):
+        return DOUBLE
+    if a.is_integer and b.is_integer:
+        return BIGINT
+    return wider_decimal(as_decimal(a), as_decimal(b))
+
+
+def _common_with_string(other: Type) -> Type:
+    """A string is cast to the other type: to BIGINT beside an integer, to DOUBLE beside another number."""
+    if other.kind in (Kind.DAY_TIME, Kind.YEAR_MONTH):
+        raise TypeMismatch(f"{STRING} and an interval have no common type", hint="write INTERVAL '...' DAY")
+    if other.is_integer:
+        return BIGINT
+    return DOUBLE if other.is_numeric else other
+
+
+class TypeMismatch(SeineError):
+    """An ill-typed expression; the front end adds its position in the script."""
+
+
+def never_parses(text: str, type_: Type) -> bool:
+    """Whether no row can make a value of a type of a text.
+
+    >>> from seine.algebra.types import BIGINT, DATE, DOUBLE
+    >>> never_parses("2019-01-01", BIGINT), never_parses("2019-02-30", DATE), never_parses(" 1e3 ", DOUBLE)
+    (True, True, False)
+    """
+    text = text.strip(TRIMMED)
+    match type_.kind:
+        case Kind.INT | Kind.BIGINT:
+            return not _has_form(INTEGER, text) or not -(2**63) <= int(text[-400:]) < 2**63
+        case Kind.DOUBLE:
+            return not _has_form(NUMBER, text) and text.lower() not in SPECIAL_DOUBLES
+        case Kind.DECIMAL:
+            return not _is_decimal(text)
+        case Kind.BOOLEAN:
+            return text.lower() not in (*TRUE, *FALSE)
+        case Kind.DATE:
+            return not _is_day(text)
+        case Kind.TIMESTAMP:
+            return not _is_day(text) or not _has_form(TIME, _rest(text) or " ")
+    return False
+
+
+def _has_form(pattern: str, text: str) -> bool:
+    return re.search(pattern, text, re.ASCII) is not None and not text.endswith("\n")
+
+
+def _is_decimal(text: str) -> bool:
+    try:
+        return text.isascii() and "_" not in text and Decimal(text).is_finite()
+    except InvalidOperation:
+        return False
+
+
+def _is_day(text: str) -> bool:
+    parts = re.search(DATE, text, re.ASCII)
+    if parts is None:
+        return False
+    year, month, day = (int(parts[name] or 1) for name in ("year", "month", "day"))
+    try:
+        dt.date(2000 + year % 400, month, day)  # as leap years come again
+    except ValueError:
+        return False
+    return True
+
+
+def _rest(text: str) -> str:
+    parts = re.search(DATE, text, re.ASCII)
+    return "" if parts is None else parts["rest"] or ""

@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 
 from seine.algebra.expressions import Expression, Literal
-from seine.algebra.functions.widening import TypeMismatch
+from seine.algebra.functions.casting import TypeMismatch
 from seine.algebra.types import STRING
 
 _ZONES = ("X", "XX", "XXX", "Z", "ZZ", "ZZZ", "ZZZZZ", "x", "xx", "xxx")
@@ -33,6 +33,16 @@ PRINTED_FIELDS = (
 )
 _RESERVED = "#{}"
 _HINT = "fields: yyyy MM dd HH mm ss SSS, MMM d H h a E D, zones XXX and Z; text in single quotes"
+_NAMES = (
+    ("MO", "MON", "MONDAY"),
+    ("TU", "TUE", "TUESDAY"),
+    ("WE", "WED", "WEDNESDAY"),
+    ("TH", "THU", "THURSDAY"),
+    ("FR", "FRI", "FRIDAY"),
+    ("SA", "SAT", "SATURDAY"),
+    ("SU", "SUN", "SUNDAY"),
+)
+WEEKDAY_NUMBERS = {name: number for number, names in enumerate(_NAMES, 1) for name in names}
 
 
 def pattern_tokens(pattern: str) -> list[tuple[bool, str]] | None:

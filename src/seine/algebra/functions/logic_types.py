@@ -9,9 +9,7 @@ import pyarrow.compute as pc
 
 from seine.algebra.expressions import Call, Expression, Literal
 from seine.algebra.functions.arithmetic import decimal_operand
-from seine.algebra.functions.casting import implied_cast
-from seine.algebra.functions.text_forms import never_parses
-from seine.algebra.functions.widening import TypeMismatch, common_type
+from seine.algebra.functions.casting import TypeMismatch, common_type, implied_cast, never_parses
 from seine.algebra.java_patterns import PatternFault, has_assertions, matches_empty, re2_pattern
 from seine.algebra.types import BOOLEAN, NULL, STRING, Kind, Type
 

@@ -1,17 +1,32 @@
-"""Type resolution of functions whose result type depends on arguments, or that need a constant argument."""
+"""Type resolution of functions whose result type depends on arguments, or that need a constant argument.
+
+Among them are those of whole numbers and of arrays of texts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from seine.algebra.expressions import Call, Expression, Literal
 from seine.algebra.functions.arithmetic import resolve_arithmetic
-from seine.algebra.functions.casting import implied_cast, literal
+from seine.algebra.functions.casting import (
+    MAX_PRECISION,
+    TypeMismatch,
+    common_type,
+    decimal,
+    implied_cast,
+    literal,
+)
 from seine.algebra.functions.date_fields import PARSED_FIELDS, PRINTED_FIELDS, checked_pattern
 from seine.algebra.functions.function_hints import clock_refusal
-from seine.algebra.functions.logic_types import unify
+from seine.algebra.functions.logic_types import (
+    check_regex,
+    check_separator,
+    resolve_case,
+    resolve_comparison,
+    unify,
+)
 from seine.algebra.functions.signatures import SIGNATURES, check_arity
-from seine.algebra.functions.widening import MAX_PRECISION, TypeMismatch, decimal
 from seine.algebra.functions.xpath_syntax import shortened, xpath_fault
 from seine.algebra.types import (
     BIGINT,
@@ -20,8 +35,10 @@ from seine.algebra.types import (
     DAY_TIME,
     DOUBLE,
     INT,
+    JSON,
     NULL,
     STRING,
+    TEXTS,
     TIMESTAMP,
     YEAR_MONTH,
     Kind,
@@ -63,6 +80,10 @@ _FUNCTION_OF_FIELD = {
     **dict.fromkeys(("minute", "m", "min", "mins", "minutes"), "minute"),
     **dict.fromkeys(("second", "s", "sec", "seconds", "secs"), "extract_second"),
 }
+BITWISE = ("bitwise_and", "bitwise_or", "bitwise_xor")
+SHIFTS = ("shiftleft", "shiftright", "shiftrightunsigned")
+DECIMAL_OF: dict[Type, Type] = {INT: decimal(10, 0), BIGINT: decimal(20, 0), DOUBLE: decimal(30, 15)}
+Resolver = Callable[[Sequence[Expression]], Expression]
 
 
 def number(arg: Expression, name: str) -> Expression:
@@ -241,3 +262,142 @@ def resolve_from_unixtime(args: Sequence[Expression]) -> Expression:
     seconds = implied_cast(args[0], BIGINT, "argument 1 of from_unixtime")
     pattern = args[1] if len(args) == 2 else Literal("yyyy-MM-dd HH:mm:ss", STRING)
     return resolve_date_format([Call("timestamp_seconds", (seconds,), TIMESTAMP), pattern])
+
+
+def _whole(arg: Expression, name: str) -> Expression:
+    """The argument if it is a whole number; a string or NULL cast to BIGINT or INT."""
+    if arg.type.is_integer:
+        return arg
+    if arg.type.kind in (Kind.STRING, Kind.NULL):
+        return implied_cast(arg, BIGINT if arg.type == STRING else INT, f"an argument of {name}")
+    raise TypeMismatch(f"an argument of {name} must be INT or BIGINT, not {arg.type}")
+
+
+def resolve_bitwise(name: str, args: Sequence[Expression]) -> Expression:
+    """a & b, a | b and a ^ b of whole numbers, in the wider of their types."""
+    left, right = (_whole(arg, name) for arg in args)
+    type_ = common_type([left.type, right.type]) or BIGINT
+    return Call(name, tuple(implied_cast(arg, type_, name) for arg in (left, right)), type_)
+
+
+def resolve_bit_not(args: Sequence[Expression]) -> Expression:
+    """~a."""
+    arg = _whole(args[0], "~")
+    return Call("bitwise_not", (arg,), arg.type)
+
+
+def resolve_shift(name: str, args: Sequence[Expression]) -> Expression:
+    """SHIFTLEFT(number, bits) and its like: of the number's type."""
+    arg = _whole(args[0], name)
+    return Call(name, (arg, implied_cast(args[1], INT, f"argument 2 of {name}")), arg.type)
+
+
+def resolve_bits(name: str, args: Sequence[Expression]) -> Expression:
+    """BIT_COUNT(number) and BIT_GET(number, position): INT."""
+    arg = _whole(args[0], name)
+    others = tuple(implied_cast(other, INT, f"argument 2 of {name}") for other in args[1:])
+    return Call(name, (arg, *others), INT)
+
+
+def resolve_hex(args: Sequence[Expression]) -> Expression:
+    """HEX of a number or of a text."""
+    arg = args[0]
+    return Call(
+        "hex", (arg if arg.type == STRING else implied_cast(arg, BIGINT, "the argument of hex"),), STRING
+    )
+
+
+def resolve_stepped(name: str, args: Sequence[Expression]) -> Expression:
+    """CEIL and FLOOR, also to a constant number of digits, which makes a DECIMAL as in Spark."""
+    if len(args) == 1:
+        return resolve_whole(name, args)
+    digits = constant_int(implied_cast(args[1], INT, f"the digits of {name}"))
+    if digits is None:
+        raise TypeMismatch(f"the digits of {name} must be a whole constant", hint=f"e.g. {name}(x, 2)")
+    arg = number(args[0], name)
+    exact = implied_cast(arg, DECIMAL_OF.get(arg.type, arg.type), name)
+    return Call(name, (exact, Literal(digits, INT)), rounded_type(exact.type, digits))
+
+
+def _resolve_array(args: Sequence[Expression]) -> Expression:
+    """ARRAY(a, b, ...) of texts."""
+    other = next((arg for arg in args if arg.type not in (STRING, NULL)), None)
+    if other is not None:
+        hint = "x IN (a, b), greatest(a, b), least(a, b), or CAST(... AS STRING)"
+        raise TypeMismatch(f"array holds texts, not {other.type}", hint=hint)
+    return Call("array", tuple(implied_cast(arg, STRING, "an item of array") for arg in args), TEXTS)
+
+
+def _resolve_size(args: Sequence[Expression]) -> Expression:
+    """SIZE of an array, also of one that an aggregate has collected."""
+    if args[0].type == JSON:
+        return Call("json_array_length", (args[0],), INT)
+    return Call("size", (implied_cast(args[0], TEXTS, "the argument of size"),), INT)
+
+
+def _resolve_reverse(args: Sequence[Expression]) -> Expression:
+    """REVERSE of a text or of an array."""
+    if args[0].type == TEXTS:
+        return Call("array_reverse", (args[0],), TEXTS)
+    return SIGNATURES["reverse"].bind("reverse", args)
+
+
+def _resolve_concat(args: Sequence[Expression]) -> Expression:
+    """CONCAT of arrays, or of texts, where nested || become one concatenation."""
+    if any(arg.type == TEXTS for arg in args):
+        return Call(
+            "array_concat", tuple(implied_cast(arg, TEXTS, "an argument of concat") for arg in args), TEXTS
+        )
+    flat: list[Expression] = []
+    for arg in args:
+        nested = isinstance(arg, Call) and arg.name == "concat"
+        flat.extend(arg.args if nested and isinstance(arg, Call) else [arg])
+    return SIGNATURES["concat"].bind("concat", flat)
+
+
+def _resolve_concat_ws(args: Sequence[Expression]) -> Expression:
+    """CONCAT_WS: an array adds its items, and nothing if it has none."""
+    parts = [_joined_items(arg, args[0]) if arg.type == TEXTS else arg for arg in args]
+    return SIGNATURES["concat_ws"].bind("concat_ws", parts)
+
+
+def _joined_items(array: Expression, separator: Expression) -> Expression:
+    items = Call("array_compact", (array,), TEXTS)
+    joined = SIGNATURES["array_join"].bind("array_join", [items, separator])
+    return resolve_case([resolve_comparison("gt", Call("size", (items,), INT), literal(0)), joined])
+
+
+def _resolve_split(args: Sequence[Expression]) -> Expression:
+    call = SIGNATURES["split"].bind("split", args)
+    check_separator(call.args[1])
+    return call
+
+
+def _resolve_extract_all(args: Sequence[Expression]) -> Expression:
+    call = SIGNATURES["regexp_extract_all"].bind("regexp_extract_all", args)
+    check_regex(call.args[1])
+    check_separator(call.args[1])
+    return call
+
+
+def _resolve_slice(args: Sequence[Expression]) -> Expression:
+    """SLICE(array, start, length); start 0 and a negative length are refused where they are constants."""
+    call = SIGNATURES["slice"].bind("slice", args)
+    start, length = call.args[1:]
+    if isinstance(start, Literal) and start.value == 0:
+        raise TypeMismatch("slice counts from 1, or from the end by -1")
+    if isinstance(length, Literal) and isinstance(length.value, int) and length.value < 0:
+        raise TypeMismatch("slice takes no negative length")
+    return call
+
+
+RESOLVERS: dict[str, tuple[int, int | None, Resolver]] = {
+    "array": (1, None, _resolve_array),
+    "size": (1, 1, _resolve_size),
+    "reverse": (1, 1, _resolve_reverse),
+    "concat": (1, None, _resolve_concat),
+    "concat_ws": (1, None, _resolve_concat_ws),
+    "split": (2, 3, _resolve_split),
+    "regexp_extract_all": (2, 3, _resolve_extract_all),
+    "slice": (3, 3, _resolve_slice),
+}

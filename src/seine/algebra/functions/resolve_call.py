@@ -7,19 +7,11 @@ from collections.abc import Callable, Sequence
 
 from seine.algebra import user_functions
 from seine.algebra.expressions import Call, Expression, Literal
-from seine.algebra.functions import (
-    array_types,
-    logic_types,
-    number_types,
-    polymorphic,
-    printing_types,
-    time_types,
-)
+from seine.algebra.functions import logic_types, polymorphic, printing_types, time_types
 from seine.algebra.functions.arithmetic import resolve_arithmetic, resolve_negation
-from seine.algebra.functions.casting import implied_cast, literal, resolve_cast
+from seine.algebra.functions.casting import TypeMismatch, implied_cast, literal, resolve_cast
 from seine.algebra.functions.function_hints import unknown_function
 from seine.algebra.functions.signatures import SIGNATURES, check_arity
-from seine.algebra.functions.widening import TypeMismatch
 from seine.algebra.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, Kind, Type
 
 Resolver = Callable[[Sequence[Expression]], Expression]
@@ -107,7 +99,7 @@ def resolve_call(name: str, args: Sequence[Expression]) -> Expression:
     'coalesce(#0, 0)'
     >>> resolve_call("uper", [literal("a")])
     Traceback (most recent call last):
-    seine.algebra.functions.widening.TypeMismatch: there is no function 'uper'
+    seine.algebra.functions.casting.TypeMismatch: there is no function 'uper'
       hint: did you mean upper, power?
     """
     canonical = ALIASES.get(name, name)
@@ -248,11 +240,11 @@ def _comparison(name: str) -> tuple[int, int | None, Resolver]:
 
 
 def _bitwise(name: str) -> tuple[int, int | None, Resolver]:
-    return 2, 2, lambda args: number_types.resolve_bitwise(name, args)
+    return 2, 2, lambda args: polymorphic.resolve_bitwise(name, args)
 
 
 def _shift(name: str) -> tuple[int, int | None, Resolver]:
-    return 2, 2, lambda args: number_types.resolve_shift(name, args)
+    return 2, 2, lambda args: polymorphic.resolve_shift(name, args)
 
 
 def _null_test(name: str) -> tuple[int, int | None, Resolver]:
@@ -300,15 +292,15 @@ _RESOLVERS: dict[str, tuple[int, int | None, Resolver]] = {
     "elt": (2, None, _resolve_elt),
     "mask": (1, 5, _resolve_mask),
     "overlay": (3, 4, _resolve_overlay),
-    "hex": (1, 1, number_types.resolve_hex),
-    **{name: _bitwise(name) for name in number_types.BITWISE},
-    **{name: _shift(name) for name in number_types.SHIFTS},
-    "bitwise_not": (1, 1, number_types.resolve_bit_not),
-    "bit_count": (1, 1, lambda args: number_types.resolve_bits("bit_count", args)),
-    "bit_get": (2, 2, lambda args: number_types.resolve_bits("bit_get", args)),
+    "hex": (1, 1, polymorphic.resolve_hex),
+    **{name: _bitwise(name) for name in polymorphic.BITWISE},
+    **{name: _shift(name) for name in polymorphic.SHIFTS},
+    "bitwise_not": (1, 1, polymorphic.resolve_bit_not),
+    "bit_count": (1, 1, lambda args: polymorphic.resolve_bits("bit_count", args)),
+    "bit_get": (2, 2, lambda args: polymorphic.resolve_bits("bit_get", args)),
     "abs": (1, 1, polymorphic.resolve_abs),
-    "ceil": (1, 2, lambda args: number_types.resolve_stepped("ceil", args)),
-    "floor": (1, 2, lambda args: number_types.resolve_stepped("floor", args)),
+    "ceil": (1, 2, lambda args: polymorphic.resolve_stepped("ceil", args)),
+    "floor": (1, 2, lambda args: polymorphic.resolve_stepped("floor", args)),
     "round": (1, 2, lambda args: polymorphic.resolve_round("round", args)),
     "bround": (1, 2, lambda args: polymorphic.resolve_round("bround", args)),
     "greatest": (2, None, lambda args: polymorphic.resolve_extreme("greatest", args)),
@@ -325,7 +317,7 @@ _RESOLVERS: dict[str, tuple[int, int | None, Resolver]] = {
     "date_format": (2, 2, polymorphic.resolve_date_format),
     "from_unixtime": (1, 2, polymorphic.resolve_from_unixtime),
     **{name: _xpath(name) for name in polymorphic.XPATH_FUNCTIONS},
-    **array_types.RESOLVERS,
+    **polymorphic.RESOLVERS,
     **printing_types.RESOLVERS,
     **time_types.RESOLVERS,
 }

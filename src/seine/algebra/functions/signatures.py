@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from seine.algebra.expressions import Call, Expression
-from seine.algebra.functions.casting import implied_cast
-from seine.algebra.functions.widening import TypeMismatch
+from seine.algebra.functions.casting import TypeMismatch, implied_cast
 from seine.algebra.types import Type
 
 _SIGNATURE_TABLE = """

@@ -8,11 +8,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from seine.algebra.definitions import Source, SparkReader
+from seine.algebra.definitions import SinkDef, Source, SparkReader
 from seine.algebra.document_plan import published_tables_of
 from seine.algebra.plan import Query, tables_needed
 from seine.algebra.serialise import plan_to_json
-from seine.algebra.sink_definition import SinkDef
 
 
 class QueryPosition(Struct, frozen=True):

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seine.algebra.arrays import BoolArray, IntArray
-from seine.algebra.functions.text_forms import (
+from seine.algebra.functions.casting import (
     DATE,
     FALSE,
     INTEGER,

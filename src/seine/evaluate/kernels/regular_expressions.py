@@ -21,9 +21,9 @@ from seine.algebra.java_patterns import (
     matches_empty,
     re2_pattern,
     rewritten,
+    scan_like,
     with_named_groups,
 )
-from seine.algebra.like_scanner import scan_like
 from seine.evaluate.kernels.constants import with_constants
 from seine.evaluate.kernels.datum import Kernel, byte_lengths, nulls
 from seine.evaluate.kernels.empty_matches import (

@@ -9,7 +9,7 @@ import pyarrow as pa
 from seine.algebra.expressions import Call
 from seine.algebra.user_functions import PREFIX, needed
 from seine.evaluate.kernels.datum import Datum, Kernel, as_array, row_count
-from seine.user_code.declared_code import call_by_rows, code_of_function
+from seine.user_code.process import call_by_rows, code_of_function
 
 
 def user_kernel(name: str) -> Kernel:

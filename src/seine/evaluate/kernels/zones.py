@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from seine.algebra.arrays import AnyArray
 from seine.algebra.expressions import Call
-from seine.algebra.functions.weekdays import WEEKDAY_NUMBERS
+from seine.algebra.functions.date_fields import WEEKDAY_NUMBERS
 from seine.evaluate.kernels import decimals
 from seine.evaluate.kernels.calendar import MICROS_PER_DAY, days_from_civil
 from seine.evaluate.kernels.constants import with_constants

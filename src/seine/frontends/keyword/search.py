@@ -22,19 +22,22 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from seine.algebra.definitions import RelationDef, StreamDef
-from seine.algebra.schema_graphs import SchemaGraphs, text_columns
 from seine.algebra.search_plan import (
     DEFAULT_MAX_TUPLES,
     MOST_TUPLES,
     MOST_WORDS,
     Alternative,
     SchemaGraph,
+    SchemaGraphs,
     Search,
     Term,
     Top,
     count_words,
+    joins_word,
+    makes_words,
+    text_columns,
+    words_of,
 )
-from seine.algebra.word_tokens import joins_word, makes_words, words_of
 from seine.errors import ScriptError
 from seine.frontends.text.cursor import Cursor, Duration, read_duration
 from seine.frontends.text.lexer import ScriptText, Token, TokenKind, fold, suggest

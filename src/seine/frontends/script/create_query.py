@@ -18,10 +18,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from seine.algebra.definitions import StreamDef
-from seine.algebra.histories import HISTORIES
-from seine.algebra.memory_limit import IMPORTANCE_FUNCTIONS, SHEDDING_POLICIES, bytes_of
-from seine.algebra.over_plan import Over
+from seine.algebra.definitions import HISTORIES, StreamDef, ViewDef
 from seine.algebra.plan import (
     FOLLOWED,
     Aggregate,
@@ -36,9 +33,9 @@ from seine.algebra.plan import (
     tables_of,
     walk,
 )
-from seine.algebra.rank_plan import Partitioned, Rank, bound_ranks
+from seine.algebra.rank_plan import Over, Partitioned, Rank, bound_ranks
 from seine.algebra.search_plan import ENGINES
-from seine.algebra.view_definition import ViewDef
+from seine.algebra.star import IMPORTANCE_FUNCTIONS, SHEDDING_POLICIES, bytes_of
 from seine.errors import Position, ScriptError
 from seine.frontends.keyword.search import SearchedGraphs, SearchStatement, read_search
 from seine.frontends.script.script import Declarations

@@ -14,11 +14,11 @@ from dataclasses import replace
 from ipaddress import ip_address
 from urllib.parse import parse_qsl, urlsplit
 
+from seine.algebra.definitions import POSITION_TABLE, SinkDef, SinkKind
 from seine.algebra.document_plan import DocumentQuery
 from seine.algebra.plan import Query
 from seine.algebra.rank_plan import identifying_columns
 from seine.algebra.search_plan import Search
-from seine.algebra.sink_definition import POSITION_TABLE, SinkDef, SinkKind
 from seine.errors import Position, ScriptError
 from seine.frontends.script.using_clause import HIDE, is_for_secrets, kafka_url, read_key, shows_secret
 from seine.frontends.text.cursor import Cursor, Name

@@ -12,8 +12,20 @@ from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
 from seine.algebra.definitions import Scheme, StreamDef, with_since
-from seine.algebra.other_types import holder_hint
-from seine.algebra.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, XML, Field, Kind, Type
+from seine.algebra.types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    INT,
+    STRING,
+    TIMESTAMP,
+    XML,
+    Field,
+    Kind,
+    Type,
+    holder_hint,
+)
 from seine.errors import ScriptError
 from seine.frontends.script.from_source import SourceClauses
 from seine.frontends.text.cursor import Cursor, Duration, Name, read_duration

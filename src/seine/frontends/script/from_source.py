@@ -18,8 +18,7 @@ from dataclasses import dataclass, field
 
 from seine.algebra.avro_schema import check_columns, read_avro_schema
 from seine.algebra.definitions import PUSHED, Source
-from seine.algebra.field_path import read_field_path
-from seine.algebra.namespaces import read_prefixes
+from seine.algebra.tree_pattern import read_field_path, read_prefixes
 from seine.algebra.types import XML, Field
 from seine.frontends.script.using_clause import (
     COLUMNS,

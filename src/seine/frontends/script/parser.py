@@ -14,13 +14,11 @@ import os
 from functools import cached_property
 from typing import Any
 
-from seine.algebra.definitions import JoinEdge, RelationDef, StreamDef
+from seine.algebra.definitions import JoinEdge, RelationDef, StreamDef, ViewDef
 from seine.algebra.functions import TypeMismatch, common_type
 from seine.algebra.plan import Query, tables_needed
-from seine.algebra.schema_graphs import SchemaGraphs
-from seine.algebra.search_plan import Search
+from seine.algebra.search_plan import SchemaGraphs, Search
 from seine.algebra.types import BIGINT, INT, TIMESTAMP, Field
-from seine.algebra.view_definition import ViewDef
 from seine.errors import Position, ScriptError, SeineError, TakenError
 from seine.frontends.keyword.search import SearchedGraphs
 from seine.frontends.script.create_query import Registration, read_query, read_view

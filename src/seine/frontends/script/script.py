@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from seine.algebra.definitions import JoinEdge, RelationDef, StreamDef
+from seine.algebra.definitions import JoinEdge, RelationDef, SinkDef, StreamDef, ViewDef
 from seine.algebra.document_plan import publication
 from seine.algebra.plan import Query
-from seine.algebra.sink_definition import SinkDef
-from seine.algebra.view_definition import ViewDef
 from seine.errors import Position
 
 

@@ -18,7 +18,7 @@ from seine.algebra.functions import (
     resolve_cast,
 )
 from seine.algebra.functions.aggregate_calls import COMPOSED, ORDERED
-from seine.algebra.functions.left_out import left_out
+from seine.algebra.functions.function_hints import left_out
 from seine.algebra.functions.window_functions import WINDOW_FUNCTIONS
 from seine.algebra.plan import AggregateCall
 from seine.algebra.types import BOOLEAN, NULL, TEXTS

@@ -10,10 +10,10 @@ from sqlglot import exp
 
 from seine.algebra.expressions import Expression, Literal
 from seine.algebra.functions import literal, resolve_cast
-from seine.algebra.other_types import CAST_TYPES, holder_hint
 from seine.algebra.types import (
     BIGINT,
     BOOLEAN,
+    CAST_TYPES,
     DATE,
     DAY_TIME,
     DOUBLE,
@@ -23,6 +23,7 @@ from seine.algebra.types import (
     YEAR_MONTH,
     Kind,
     Type,
+    holder_hint,
 )
 from seine.frontends.sql.scope import Context
 from seine.frontends.text.cursor import MICROSECONDS

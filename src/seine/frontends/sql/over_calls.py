@@ -14,20 +14,20 @@ from seine.algebra import aggregates
 from seine.algebra.expressions import Call, Expression, Literal, walk
 from seine.algebra.functions import is_aggregate, resolve_cast
 from seine.algebra.functions.aggregate_calls import COMPOSED, ORDERED
-from seine.algebra.over_plan import (
+from seine.algebra.plan import AggregateCall
+from seine.algebra.rank_plan import (
     DISTRIBUTION_FUNCTIONS,
     LAG,
     LEAD,
     NTH_VALUE,
     NTILE,
     RANGE,
+    RANK_FUNCTIONS,
     ROWS,
     VALUE_FUNCTIONS,
     Frame,
     OverFunction,
 )
-from seine.algebra.plan import AggregateCall
-from seine.algebra.rank_plan import RANK_FUNCTIONS
 from seine.algebra.types import BIGINT, DAY_TIME, DOUBLE, INT, TEXTS, TIMESTAMP, Type
 from seine.frontends.sql.block_plan import recorded
 from seine.frontends.sql.scope import Context, is_pair

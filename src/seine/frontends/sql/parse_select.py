@@ -12,9 +12,8 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from seine.algebra.over_plan import Over
 from seine.algebra.plan import Aggregate, Distinct, Plan, Project, Scan, Select, SetOperation, UnionAll, walk
-from seine.algebra.rank_plan import Rank
+from seine.algebra.rank_plan import Over, Rank
 from seine.frontends.sql.block_plan import Projection, refuse_large
 from seine.frontends.sql.scope import Context, Table, WhereBinder, key_of
 from seine.frontends.sql.select import analyse

@@ -18,9 +18,8 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from seine.algebra.expressions import Call, Column, Expression, Literal, walk
-from seine.algebra.over_plan import Over, OverFunction
 from seine.algebra.plan import Distinct, Plan, Project, Select
-from seine.algebra.rank_plan import ROW_NUMBER, Ordering, Rank
+from seine.algebra.rank_plan import ROW_NUMBER, Ordering, Over, OverFunction, Rank
 from seine.algebra.types import BOOLEAN, INT, JSON
 from seine.frontends.sql.bind_expressions import ExpressionBinder
 from seine.frontends.sql.block_plan import block_plan

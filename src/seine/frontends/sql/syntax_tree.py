@@ -16,8 +16,8 @@ from functools import cached_property
 from sqlglot import Token, TokenType, exp
 from sqlglot.errors import ParseError, TokenError
 
-from seine.algebra.other_types import CAST_TYPES
-from seine.algebra.view_definition import ViewDef
+from seine.algebra.definitions import ViewDef
+from seine.algebra.types import CAST_TYPES
 from seine.frontends.sql.dialect import SeineSql, parsed, plain_tokens
 from seine.frontends.sql.plain_spellings import plain_spellings
 from seine.frontends.text.lexer import ScriptText

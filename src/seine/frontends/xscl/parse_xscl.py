@@ -43,9 +43,8 @@ from seine.algebra.document_plan import (
     SelectedPath,
     namespaces_of,
 )
-from seine.algebra.namespaces import read_prefixes
 from seine.algebra.plan import Scan
-from seine.algebra.tree_pattern import CHILD, PatternNode, TreePattern, definition, print_term
+from seine.algebra.tree_pattern import CHILD, PatternNode, TreePattern, definition, print_term, read_prefixes
 from seine.algebra.types import Kind
 from seine.errors import ScriptError
 from seine.frontends.text.cursor import MICROSECONDS

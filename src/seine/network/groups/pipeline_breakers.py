@@ -17,9 +17,8 @@ from itertools import count
 
 from seine.algebra.event_windows import is_closing, windows_of
 from seine.algebra.expressions import Call, Column, Expression, Literal, shift_columns, substitute
-from seine.algebra.over_plan import FrameReach, Over
 from seine.algebra.plan import Aggregate, AggregateCall, LookupKind, PartnerLookup, Scan, SetKind, walk
-from seine.algebra.rank_plan import Rank
+from seine.algebra.rank_plan import FrameReach, Over, Rank
 from seine.algebra.search_plan import Top
 from seine.algebra.types import BIGINT, BOOLEAN, INT, Type
 from seine.graph.node import Node, Port

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from seine.algebra.expressions import columns_of
-from seine.algebra.memory_limit import MemoryLimit
 from seine.algebra.plan import Scan
+from seine.algebra.star import MemoryLimit
 from seine.network.joins.join_placing import Prefilters, place_stream
 from seine.network.plan.block_conditions import Conditions, shift_back
 from seine.network.plan.star_block import star_of

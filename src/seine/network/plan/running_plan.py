@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from seine.algebra.expressions import Column
-from seine.algebra.memory_limit import star_limit
 from seine.algebra.plan import Plan, Query, SetOperation, walk
 from seine.algebra.search_plan import Search
+from seine.algebra.star import star_limit
 from seine.errors import SeineError
 from seine.network.plan.birth import restrict_to_arrivals
 from seine.optimizer.block import take_apart

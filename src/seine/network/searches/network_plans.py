@@ -29,8 +29,11 @@ from seine.algebra.plan import Join, Plan, Project, Scan, Select
 from seine.algebra.search_plan import Search, Term
 from seine.algebra.types import BOOLEAN, JSON, STRING
 from seine.errors import SeineError
-from seine.keyword_networks.candidate_networks import CandidateNetwork
-from seine.keyword_networks.networks_of_search import MOST_TERMS_FOR_NETWORKS, SearchNetworks
+from seine.keyword_networks.candidate_networks import (
+    MOST_TERMS_FOR_NETWORKS,
+    CandidateNetwork,
+    SearchNetworks,
+)
 
 _MOST_NETWORKS_JOINED = 500  # each of them is a query of its own to the optimiser
 

@@ -63,7 +63,7 @@ from seine.operators.aggregates.splits import (
 from seine.operators.aggregates.sum import SumOfDoubles, SumOfWholes
 from seine.operators.aggregates.user_fold import GroupFolds, LastingUserFold, UserFold
 from seine.operators.state.keyed_table import KeyedMatches
-from seine.user_code.value_folds import ValueFolds
+from seine.user_code.code_answers import ValueFolds
 
 _OF_ALL_VALUES = (
     "mode",

@@ -28,8 +28,7 @@ from seine.operators.aggregates.finish import doubles_of, finish_sum_of_integers
 from seine.operators.aggregates.splits import DOUBLE_UNIT
 from seine.operators.aggregates.sum import NarrowSums, WideSums
 from seine.operators.aggregates.user_fold import UserFolds, pack_arguments
-from seine.user_code.declared_code import call_by_rows, code_of_aggregate
-from seine.user_code.process import UserCode
+from seine.user_code.process import UserCode, call_by_rows, code_of_aggregate
 
 Notice = Callable[[str], None]
 

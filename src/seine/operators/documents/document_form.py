@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
-from seine.algebra.document_json import node_from_json, node_to_json
+from seine.algebra.serialise import node_from_json, node_to_json
 from seine.algebra.tree_pattern import PatternNode, TreePattern
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from seine.algebra.arrays import FloatArray
-from seine.algebra.memory_limit import MemoryLimit
+from seine.algebra.star import MemoryLimit
 from seine.operators.limited.losses import Losses, Shadows
 from seine.operators.limited.memory_account import MemoryAccount
 from seine.operators.limited.residents import ArrivedTuples, Residents, most_held

@@ -41,7 +41,7 @@ from seine.operators.state.store import Store
 from seine.rows.clock import Clock
 from seine.rows.column_arrays import to_doubles
 from seine.rows.delta import ARRIVAL_NUMBER, FOREVER, Delta, coalesce, concat_batches
-from seine.shedding.arrivals import Arrivals
+from seine.shedding.policy import Arrivals
 
 if TYPE_CHECKING:
     from seine.operators.limited.limited_node import LimitedNode

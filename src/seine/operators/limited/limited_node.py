@@ -6,8 +6,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 from seine.algebra.expressions import conjunction
-from seine.algebra.memory_limit import UNLIMITED, MemoryLimit
-from seine.algebra.star import Star, StarItem
+from seine.algebra.star import UNLIMITED, MemoryLimit, Star, StarItem
 from seine.graph.node import NodesView, Signature
 from seine.graph.node_words import ColumnWords, NodeWords, RowPart
 from seine.operators.limited.limited_join import LimitedOperator

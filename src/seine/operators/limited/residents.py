@@ -12,7 +12,7 @@ import pyarrow as pa
 from seine.algebra.arrays import IntArray
 from seine.operators.limited.star_combinations import TupleLives
 from seine.rows.delta import ARRIVAL_NUMBER, FOREVER, concat_batches
-from seine.shedding.arrivals import Arrivals, Evictions
+from seine.shedding.policy import Arrivals, Evictions
 
 START, END, UNTIL = "_s", "_e", "_u"
 

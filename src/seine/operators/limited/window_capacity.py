@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seine.operators.limited.residents import ArrivedTuples
-from seine.shedding.window import FLOATS, INTS
+from seine.shedding.policy import FLOATS, INTS
 
 if TYPE_CHECKING:
     from seine.operators.limited.limited_node import LimitedNode

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from seine.algebra.arrays import IntArray
-from seine.algebra.over_plan import RANGE, Frame
+from seine.algebra.rank_plan import RANGE, Frame
 
 _EVERYTHING = 2**31  # as many rows as no partition has
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from seine.algebra.arrays import IntArray
 from seine.algebra.expressions import Literal
-from seine.algebra.over_plan import (
+from seine.algebra.rank_plan import (
     CUME_DIST,
     DISTRIBUTION_FUNCTIONS,
     LAG,

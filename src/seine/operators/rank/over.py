@@ -31,8 +31,7 @@ import numpy as np
 import pyarrow as pa
 
 from seine.algebra.arrays import BoolArray, IntArray
-from seine.algebra.over_plan import RANGE, OverFunction
-from seine.algebra.rank_plan import Ordering
+from seine.algebra.rank_plan import RANGE, Ordering, OverFunction
 from seine.operators.aggregates.calls import compile_call
 from seine.operators.aggregates.fold import ROWS
 from seine.operators.aggregates.folding import Events, SharedFolds

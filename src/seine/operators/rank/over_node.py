@@ -12,9 +12,8 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 
-from seine.algebra.over_plan import FrameReach, OverFunction
 from seine.algebra.plan_text import SqlText, describe_order, describe_over
-from seine.algebra.rank_plan import Ordering
+from seine.algebra.rank_plan import FrameReach, Ordering, OverFunction
 from seine.graph.node_words import ColumnWords, NodeWords, RowPart
 from seine.operators.group.breaker_node import SetOperatorNode
 from seine.operators.group.group_release import Releases

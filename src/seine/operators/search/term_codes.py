@@ -6,8 +6,7 @@ import json
 from functools import lru_cache
 from itertools import chain
 
-from seine.algebra.search_plan import Alternative, Term
-from seine.algebra.word_tokens import words_of
+from seine.algebra.search_plan import Alternative, Term, words_of
 
 _FOLDED = 1  # how words beyond ASCII are cut and folded; a code that does not say is from before `words_of`
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 
 from seine.algebra.expressions import Expression, Literal
-from seine.algebra.like_scanner import scan_like
+from seine.algebra.java_patterns import scan_like
 from seine.algebra.types import STRING
 from seine.optimizer.canonical.atoms import Atom
 from seine.optimizer.canonical.compare_terms import FALSE, Formula, compare, defined

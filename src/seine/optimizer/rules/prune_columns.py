@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from seine.algebra.expressions import Column, Expression, columns_of, shift_columns
-from seine.algebra.over_plan import Over
 from seine.algebra.plan import (
     Aggregate,
     Distinct,
@@ -19,7 +18,7 @@ from seine.algebra.plan import (
     SetOperation,
     UnionAll,
 )
-from seine.algebra.rank_plan import ROW_NUMBER, Rank
+from seine.algebra.rank_plan import ROW_NUMBER, Over, Rank
 from seine.optimizer.traverse import with_inputs
 
 PositionMap = dict[int, int]  # position before -> position after

@@ -12,7 +12,6 @@ from seine.algebra.expressions import (
     shift_columns,
     substitute,
 )
-from seine.algebra.over_plan import Over
 from seine.algebra.plan import (
     Aggregate,
     Distinct,
@@ -25,7 +24,7 @@ from seine.algebra.plan import (
     SetOperation,
     UnionAll,
 )
-from seine.algebra.rank_plan import Rank, upper_bound
+from seine.algebra.rank_plan import Over, Rank, upper_bound
 from seine.optimizer.traverse import stays_small, with_inputs
 
 

@@ -25,7 +25,7 @@ from seine.disk_sync import make_folder, write_whole
 from seine.errors import RunError
 from seine.runtime.folder.settings import read_record
 from seine.typed_json import write_json
-from seine.user_code.declared_code import place_of_function
+from seine.user_code.process import place_of_function
 
 
 class KeptFile(Struct, frozen=True):

@@ -30,7 +30,6 @@ from itertools import islice, product
 from seine.algebra.event_windows import session_of
 from seine.algebra.expressions import Call, Column, Expression, Literal, substitute
 from seine.algebra.monotone import monotone_in
-from seine.algebra.over_plan import Over
 from seine.algebra.plan import (
     Aggregate,
     Distinct,
@@ -44,7 +43,7 @@ from seine.algebra.plan import (
     UnionAll,
     walk,
 )
-from seine.algebra.rank_plan import Partitioned, Rank
+from seine.algebra.rank_plan import Over, Partitioned, Rank
 from seine.algebra.search_plan import Search
 from seine.algebra.types import Kind
 from seine.optimizer.block import Block, block_of

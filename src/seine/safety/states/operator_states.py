@@ -19,8 +19,7 @@ from functools import partial
 from seine.algebra.definitions import StreamDef
 from seine.algebra.document_plan import PUBLISHED, DocumentJoin, DocumentQuery, blocks_of
 from seine.algebra.event_windows import is_closing
-from seine.algebra.functions.bounded_state import keeps_bounded_state
-from seine.algebra.over_plan import Over
+from seine.algebra.functions.aggregate_calls import keeps_bounded_state
 from seine.algebra.plan import (
     Aggregate,
     Distinct,
@@ -33,7 +32,7 @@ from seine.algebra.plan import (
     UnionAll,
     walk,
 )
-from seine.algebra.rank_plan import Partitioned, Rank
+from seine.algebra.rank_plan import Over, Partitioned, Rank
 from seine.optimizer.block import Block
 from seine.optimizer.fixed_frames import fixed_reach
 from seine.safety.graph.build_graph import BlockGraph

@@ -13,8 +13,7 @@ import re
 from dataclasses import dataclass, replace
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
-from seine.algebra.definitions import RelationDef, SparkReader, StreamDef
-from seine.algebra.sink_definition import SinkDef
+from seine.algebra.definitions import RelationDef, SinkDef, SparkReader, StreamDef
 from seine.errors import SeineError
 from seine.frontends.script.script import Declarations
 from seine.intake.allowed_hosts import addresses, names_host

@@ -9,12 +9,11 @@ from threading import Lock
 from typing import Any
 
 from seine.errors import SeineError
+from seine.lifecycle.edit import AuditNote, Outcome
+from seine.lifecycle.registrar import Registrar
 from seine.runtime.folder.failures import Failure
 from seine.service.access.audit_log import AuditLog
 from seine.service.access.principal import Principal
-from seine.service.edit import AuditNote
-from seine.service.outcome import Outcome
-from seine.service.registrar import Registrar
 
 _SERVICE = Principal("service", "admin")
 _SECONDS_APART = 60  # lines of what a role does not allow, of one principal and one action

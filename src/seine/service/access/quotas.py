@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from seine.lifecycle.edit import Edit
+from seine.lifecycle.view import RegisteredQuery, View
 from seine.network.network import Network
 from seine.runtime.folder.failures import Failure
 from seine.runtime.output.task_report import TaskReport
 from seine.service.access.principal import ForbiddenError
-from seine.service.edit import Edit
-from seine.service.published_view import RegisteredQuery, ServiceView
 
 Weights = Mapping[int, int]  # by node
 
@@ -36,7 +36,7 @@ class Quota:
         """Whether micro-batches have to be looked at."""
         return any(most is not None for most in (self.state_rows, self.candidates, self.records))
 
-    def refuse_queries(self, edit: Edit, view: ServiceView) -> None:
+    def refuse_queries(self, edit: Edit, view: View) -> None:
         """Refuse an edit that leaves an owner with too many queries."""
         if self.queries is None or not edit.come.keys() - view.registered.keys():
             return
@@ -48,7 +48,7 @@ class Quota:
                 f"{edit.by} would have {count:,} queries, more than {self.queries:,}", hint=hint
             )
 
-    def refuse_joins(self, edit: Edit, view: ServiceView, network: Network) -> None:
+    def refuse_joins(self, edit: Edit, view: View, network: Network) -> None:
         """Refuse an edit that leaves an owner with too many joins; `network` has undergone it."""
         begin = edit.begin(view)
         if self.joins is None or not begin:
@@ -68,7 +68,7 @@ class Quota:
                     f"{owner} would have {count:,} joins, more than {self.joins:,}", hint=hint
                 )
 
-    def judge(self, entry: int, reports: Sequence[TaskReport], view: ServiceView) -> dict[str, Failure]:
+    def judge(self, entry: int, reports: Sequence[TaskReport], view: View) -> dict[str, Failure]:
         """The queries that are paused for what their owners held and did in an entry, and why."""
         if not self.counts_work:
             return {}

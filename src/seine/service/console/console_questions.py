@@ -21,12 +21,11 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 
-from seine.algebra.definitions import RelationDef, StreamDef
+from seine.algebra.definitions import RelationDef, StreamDef, ViewDef
 from seine.algebra.functions.aggregate_calls import BUILT_IN
 from seine.algebra.functions.resolve_call import function_names
 from seine.algebra.plan import Query
 from seine.algebra.plan_text import column_name, interval_text
-from seine.algebra.view_definition import ViewDef
 from seine.errors import RunError, SeineError, printable
 from seine.frontends.script.parser import parse_script
 from seine.frontends.script.script import Declarations, Script
@@ -114,7 +113,7 @@ class ConsoleQuestions:
             lambda: self._parsed(text, folder, replace, known),
             known,
             service.deployment.settings.depth,
-            registrar.preview,
+            service.relations.preview,
             lambda script: registrar.refuse_script(script, who),
         )
 
@@ -139,7 +138,7 @@ class ConsoleQuestions:
             known=known,
             replace=replace,
             pushed=service.folder.pushed,
-            within=service.registrar.source_roots,
+            within=service.source_roots,
         )
 
     def schema(self) -> SchemaAnswer:

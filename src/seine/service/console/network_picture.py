@@ -13,6 +13,7 @@ from threading import Lock
 
 from seine.errors import printable
 from seine.frontends.script.script import Declarations
+from seine.lifecycle.view import MissingError, View
 from seine.network.network import Network
 from seine.network.show.labels import NodeLine, explain_lines
 from seine.network.show.picture import box_texts, box_title, cut_text
@@ -20,7 +21,6 @@ from seine.network.show.picture_boxes import Box, make_boxes, place_boxes
 from seine.service.console.console_answers import BoxAnswer, NetworkAnswer, NodeAnswer
 from seine.service.costs import NodeCost
 from seine.service.figures import DeliveryFigures
-from seine.service.published_view import MissingError, ServiceView
 
 _MOST_NAMED = 50  # nodes of a box, or queries of a node, that are named
 _LEAST_REST = 20.0  # times as long as making a picture took, before another one is made
@@ -54,7 +54,7 @@ class NetworkPictures:
         self._last: DrawnNetwork | None = None
         self._due = 0.0  # when another picture may be made
 
-    def newest(self, view: ServiceView, look: Look) -> DrawnNetwork:
+    def newest(self, view: View, look: Look) -> DrawnNetwork:
         """The picture of the network as it is now, or was a short while ago."""
         with self._lock:
             if self._last is None or (self._last.version != view.version and time.monotonic() >= self._due):

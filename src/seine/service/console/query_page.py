@@ -9,9 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from seine.lifecycle.view import RegisteredQuery
 from seine.service.console.console_answers import QueryLine, QueryPage
 from seine.service.published_state import PublishedState
-from seine.service.published_view import RegisteredQuery
 
 QueryState = Literal["running", "paused", "failed"]
 QueryOrder = Literal["registered", "newest", "name", "outputs", "held"]

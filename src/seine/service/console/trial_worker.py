@@ -30,7 +30,7 @@ from msgspec import Struct
 
 from seine.algebra.definitions import JoinEdge
 from seine.algebra.plan import Query
-from seine.algebra.schema_graphs import SchemaGraphs
+from seine.algebra.search_plan import SchemaGraphs
 from seine.algebra.serialise import (
     plan_from_json,
     plan_to_json,

@@ -25,6 +25,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match, Route
 
 from seine.errors import RunError, SeineError
+from seine.lifecycle.edit import Outcome
 from seine.service.answers import (
     CostsAnswer,
     DeadLetterPage,
@@ -52,8 +53,8 @@ from seine.service.http.refusals import (
 from seine.service.http.script_request import LONGEST_WAIT, ScriptRequest, invalid
 from seine.service.http.service_calls import Asker, Calls, ServiceCalls
 from seine.service.http.wakeup import Wakeup
-from seine.service.outcome import Outcome
 from seine.service.published_state import PublishedState
+from seine.service.related import outcome_answer
 from seine.service.service import Service
 from seine.service.tail import read_records
 from seine.shortages import FULL_DISK, is_full_disk
@@ -184,7 +185,7 @@ async def _related(calls: Calls, name: QueryName) -> Response:
 )
 async def _drop(calls: Calls, who: Asker, name: QueryName) -> Response:
     outcome = await calls.changes.run(lambda: calls.service.changes.drop(who, name))
-    return JsonAnswer(outcome.to_json())
+    return JsonAnswer(outcome_answer(outcome))
 
 
 @ROUTER.post(
@@ -192,7 +193,7 @@ async def _drop(calls: Calls, who: Asker, name: QueryName) -> Response:
 )
 async def _pause(calls: Calls, who: Asker, name: QueryName) -> Response:
     outcome = await calls.changes.run(lambda: calls.service.changes.pause(who, name))
-    return JsonAnswer(outcome.to_json())
+    return JsonAnswer(outcome_answer(outcome))
 
 
 @ROUTER.post(
@@ -204,7 +205,7 @@ async def _pause(calls: Calls, who: Asker, name: QueryName) -> Response:
 async def _resume(request: Request, calls: Calls, who: Asker, name: QueryName) -> Response:
     outcome = await calls.changes.run(lambda: calls.service.changes.resume(who, name))
     await wait_for_topics(calls, request, outcome)
-    return JsonAnswer(outcome.to_json())
+    return JsonAnswer(outcome_answer(outcome))
 
 
 @ROUTER.post(
@@ -274,10 +275,9 @@ async def _register(request: Request, calls: Calls, who: Asker, body: ScriptRequ
         return service.changes.register(who, body.script, file=body.file, folder=folder, replace=body.replace)
 
     outcome = await calls.changes.run(register)
-    if body.related:
-        outcome = await calls.reads.run(lambda: service.registrar.relate(outcome))
+    relations = await calls.reads.run(lambda: service.relations.of_change(outcome)) if body.related else None
     await wait_for_topics(calls, request, outcome)
-    return JsonAnswer(outcome.to_json())
+    return JsonAnswer(outcome_answer(outcome, relations))
 
 
 @ROUTER.get(DESCRIPTION, include_in_schema=False)

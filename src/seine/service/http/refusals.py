@@ -10,9 +10,9 @@ from starlette.responses import Response
 from typing_extensions import TypedDict
 
 from seine.errors import RunError, SeineError, TakenError
+from seine.lifecycle.view import MissingError
 from seine.runtime.output.log_files import TooOldError
 from seine.service.access.principal import ForbiddenError
-from seine.service.published_view import MissingError
 from seine.service.refusal_form import RefusalReason, refusal_reason
 
 KEPT_FROM = "Seine-Kept-From"  # the header that says from which position on something is kept

@@ -14,12 +14,13 @@ from sqlalchemy import event, select, text
 
 from seine.algebra.expressions import Column, Literal
 from seine.algebra.types import BIGINT, STRING
-from seine.catalog import Catalog, StoredQuery
+from seine.catalog.catalog import Catalog
 from seine.catalog.index import Placement, Topology, grouping, set_operation
 from seine.catalog.index import index_tables as t
 from seine.catalog.index import search_index as weaker_module
 from seine.catalog.index import stronger as stronger_module
 from seine.catalog.index.clauses import SearchResult
+from seine.catalog.tables.stored import StoredQuery
 from seine.errors import SeineError
 from seine.optimizer.canonical.atoms import Atom, PredicateSet
 from seine.optimizer.canonical.canonicalise import canonicalise

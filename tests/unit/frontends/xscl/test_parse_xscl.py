@@ -8,7 +8,6 @@ from random import Random
 import pytest
 
 from seine.algebra.document_plan import DocumentBlock, DocumentJoin, DocumentQuery, SelectedPath, publication
-from seine.algebra.document_text import print_xscl
 from seine.algebra.plan import Query, tables_of
 from seine.algebra.plan_text import print_plan
 from seine.algebra.serialise import plan_from_json, plan_to_json
@@ -19,6 +18,7 @@ from seine.frontends.xscl import parse_xscl as xscl_parser
 from seine.frontends.xscl.parse_xscl import KnownBlocks, parse_xscl
 from tests.support.front_end import parse, place, refusal
 from tests.support.seeds import seed_range, seeds
+from tests.support.xscl_text import print_xscl
 
 STREAMS = """\
 CREATE STREAM s (doc XML, ts BIGINT) TIMESTAMP BY ts FROM 's.jsonl';

@@ -12,7 +12,7 @@ import pyarrow.csv as csv
 import pyarrow.parquet as pq
 import pytest
 
-from seine.archive.offline_optimum import optimum_of
+from seine.archive import optimum_of
 from seine.frontends.script.parser import read_script
 from seine.run_local import run_local
 

@@ -11,7 +11,7 @@ import pytest
 
 from seine.algebra import aggregates
 from seine.algebra.expressions import Column
-from seine.algebra.functions.bounded_state import keeps_bounded_state
+from seine.algebra.functions.aggregate_calls import keeps_bounded_state
 from seine.algebra.plan import AggregateCall
 from seine.algebra.types import BIGINT, STRING
 from seine.errors import SeineError

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from seine.algebra.memory_limit import SHEDDING_POLICIES
+from seine.algebra.star import SHEDDING_POLICIES
 from seine.operators.limited import shed_sample, window_capacity
 from seine.operators.state.relation_index import RelationIndex
 from seine.run_local import LocalResult, run_local

@@ -12,7 +12,7 @@ import pytest
 
 from seine.algebra.expressions import Column
 from seine.algebra.functions import resolve_aggregate
-from seine.algebra.over_plan import RANGE, ROWS, Frame, OverFunction
+from seine.algebra.rank_plan import RANGE, ROWS, Frame, OverFunction
 from seine.algebra.types import BIGINT, DOUBLE
 from seine.operators.rank.frames import OrderedRows, frame_values
 from tests.support.seeds import seeds

@@ -13,7 +13,8 @@ import pytest
 
 from seine.algebra.expressions import Column, Literal
 from seine.algebra.functions import resolve_aggregate
-from seine.algebra.over_plan import (
+from seine.algebra.plan import AggregateCall
+from seine.algebra.rank_plan import (
     LAG,
     LAST_VALUE,
     NTH_VALUE,
@@ -21,10 +22,9 @@ from seine.algebra.over_plan import (
     ROWS,
     Frame,
     FrameReach,
+    Ordering,
     OverFunction,
 )
-from seine.algebra.plan import AggregateCall
-from seine.algebra.rank_plan import Ordering
 from seine.algebra.types import BIGINT, STRING
 from seine.graph.node import Port
 from seine.operators.rank import over

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from seine.algebra.expressions import Column
 from seine.algebra.functions import resolve_aggregate
-from seine.algebra.over_plan import RANGE, ROWS, Frame, OverFunction
+from seine.algebra.rank_plan import RANGE, ROWS, Frame, OverFunction
 from seine.algebra.types import BIGINT
 from seine.operators.rank.over import RunningFrames
 from seine.operators.state.keyed_table import HASH

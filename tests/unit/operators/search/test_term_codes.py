@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from seine.algebra.search_plan import Alternative, Term
-from seine.algebra.word_tokens import words_of
+from seine.algebra.search_plan import Alternative, Term, words_of
 from seine.operators.search.term_codes import alternatives_of, term_code
 
 

@@ -13,7 +13,7 @@ import pytest
 from seine.algebra.user_functions import function
 from seine.cli.main import main
 from seine.errors import SeineError
-from seine.user_code.declared_code import place_of_function
+from seine.user_code.process import place_of_function
 
 MODULE = """
 import pyarrow.compute as pc

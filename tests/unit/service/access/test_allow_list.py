@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from seine.algebra.sink_definition import SinkDef
+from seine.algebra.definitions import SinkDef
 from seine.errors import SeineError
 from seine.runtime.local_host import LocalHost
 from seine.service.access.allow_list import AllowList

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from seine.catalog import Catalog
+from seine.catalog.catalog import Catalog
 from seine.errors import SeineError
 from seine.service.access.audit_log import AuditLog
 from seine.service.access.audited_changes import AuditedChanges

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from seine.lifecycle.edit import Outcome
 from seine.service.http import app
 from seine.service.http.app import topics_count, wait_for_topics
 from seine.service.http.wakeup import Wakeup
-from seine.service.outcome import Outcome
 
 OUTCOME = Outcome(version=3, entry=8, registered=("Q",))
 
