@@ -21,6 +21,7 @@ from tests.architecture.source_tree import (
 # package -> the packages it may import
 LAYERS: dict[str, tuple[str, ...]] = {
     "errors": (),
+    "backoff": (),
     "disk_sync": (),
     "rare_collections": (),
     "scratch_folder": (),
@@ -64,8 +65,17 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "optimizer",
         "safety",
     ),
-    "catalog": ("algebra", "errors", "optimizer", "typed_json"),
-    "intake": ("disk_sync", "algebra", "errors", "rows", "documents", "typed_json", "postgres_timeouts"),
+    "catalog": ("backoff", "algebra", "errors", "optimizer", "typed_json"),
+    "intake": (
+        "backoff",
+        "disk_sync",
+        "algebra",
+        "errors",
+        "rows",
+        "documents",
+        "typed_json",
+        "postgres_timeouts",
+    ),
     "topics": ("typed_json", "algebra", "errors", "intake"),
     "runtime": (
         "rare_collections",
@@ -83,6 +93,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "typed_json",
     ),
     "sinks": (
+        "backoff",
         "disk_sync",
         "typed_json",
         "postgres_timeouts",
@@ -147,6 +158,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "run_local": ("scratch_folder", "errors", "operators", "frontends", "network", "runtime", "run"),
     "testing": ("scratch_folder", "algebra", "errors", "user_code", "frontends", "run", "run_local"),
     "service": (
+        "backoff",
         "lifecycle",
         "process_limits",
         "shortages",
@@ -172,6 +184,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "run_local",
     ),
     "spark": (
+        "backoff",
         "disk_sync",
         "live_queries",
         "scratch_folder",

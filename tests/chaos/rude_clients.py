@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+import signal
 import socket
 import threading
+import time
+from collections.abc import Callable
 from contextlib import suppress
 from urllib.parse import urlsplit
 
+from seine.errors import SeineError
+from seine.service.client import Client
 from tests.chaos.scene import Scene
+from tests.support.service_process import ALIVE_SECONDS
 
 _MANY = 60
 _TRICKLE_SECONDS = 0.2
@@ -56,6 +62,54 @@ class RudeClients:
             one.close()
 
 
-def rude_clients() -> list[RudeClients]:
+class Crowd:
+    """Many who ask for everything at the moment when a killed service is back.
+
+    Its threads meet all that they read for the first time together.
+    """
+
+    name = "crowd after a kill"
+
+    def strike(self, scene: Scene) -> None:
+        scene.service.send(signal.SIGKILL, group=True)
+        scene.service.process.wait()
+        scene.service.start()
+        self._unanswered: list[str] = []
+        self._threads = [
+            threading.Thread(target=self._ask, args=(str(scene.service.state), question), daemon=True)
+            for question in _QUESTIONS * 4
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def _ask(self, state: str, question: Callable[[Client], object]) -> None:
+        deadline, reason = time.monotonic() + ALIVE_SECONDS, ""
+        while time.monotonic() < deadline:
+            try:
+                question(Client(state))
+                return
+            except (SeineError, OSError) as error:  # it is not up yet
+                reason = str(error)
+                time.sleep(0.01)
+        self._unanswered.append(reason)
+
+    def mend(self, scene: Scene) -> None:
+        scene.service.ask(lambda client: client.status())
+        for thread in self._threads:
+            thread.join()
+        assert self._unanswered == []
+
+
+_QUESTIONS: list[Callable[[Client], object]] = [
+    lambda client: client.status(),
+    lambda client: client.streams(),
+    lambda client: client.queries(),
+    lambda client: client.costs("cpu", 10),
+    lambda client: client.related("fresh_g"),
+    lambda client: next(client.tail("fresh_g", "start", follow=False)),
+]
+
+
+def rude_clients() -> list[RudeClients | Crowd]:
     """Clients of every sort."""
-    return [RudeClients(name) for name in _FIRST_WORDS]
+    return [*map(RudeClients, _FIRST_WORDS), Crowd()]

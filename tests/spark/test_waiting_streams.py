@@ -20,7 +20,7 @@ _QUERIES = "CREATE QUERY all_s AS SELECT v FROM s; CREATE QUERY all_t AS SELECT 
 
 @pytest.fixture
 def served(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
-    monkeypatch.setattr("seine.spark.waiting_branches._FIRST_SECONDS", 0.2)
+    monkeypatch.setattr("seine.backoff.SECOND", 0.1)
     served = Served(spark, tmp_path)
     yield served
     served.stop()

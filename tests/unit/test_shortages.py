@@ -99,6 +99,17 @@ def test_a_command_without_memory_says_so_in_a_line(
     assert capsys.readouterr().err.startswith("memory has run out\n  hint: give it more")
 
 
+def test_a_command_on_a_full_disk_says_so_in_a_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fill(*arguments: object) -> None:
+        raise FULL
+
+    monkeypatch.setattr("seine.cli.try_command.read_script", fill)
+    assert main(["try", "a.sql"]) == 3
+    assert capsys.readouterr().err == "the disk is full: No space left on device\n"
+
+
 def test_what_a_sink_says_of_it_is_known(delays: list[float]) -> None:
     error = RunError("cannot write the output")
     error.__cause__ = FULL

@@ -15,6 +15,7 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.pool import StaticPool
 
+from seine.backoff import Backoff
 from seine.catalog.catalog_change import CatalogChange
 from seine.catalog.catalog_view import CatalogView
 from seine.catalog.tables.rows import violated
@@ -24,7 +25,7 @@ from seine.errors import SeineError
 _logger = logging.getLogger(__name__)
 
 _WRITING = "seine_writing"
-_MOST_WAL_ATTEMPTS, _WAL_RETRY_SECONDS = 100, 0.05
+_WAL_SECONDS, _MOST_WAL_TRIES = (0.01, 0.1), 60
 
 
 class Catalog:
@@ -143,12 +144,14 @@ def open_engine(file: str | None) -> Engine:
 
 def _use_wal(connection: Any) -> None:
     """Switch to write-ahead logging; retried, as SQLite does not wait for others that open a new database."""
-    for left in reversed(range(_MOST_WAL_ATTEMPTS)):
+    backoff = Backoff(*_WAL_SECONDS, most=_MOST_WAL_TRIES)
+    while True:
         try:
             connection.execute("PRAGMA journal_mode = WAL")
             return
         except sqlite3.OperationalError as error:
-            if not left or "locked" not in str(error):
+            pause = backoff.next_seconds()
+            if pause is None or "locked" not in str(error):
                 raise
-        _logger.debug("the catalog is locked: trying again", extra={"tries_left": left})
-        time.sleep(_WAL_RETRY_SECONDS)
+        _logger.debug("the catalog is locked: trying again", extra={"tries": backoff.tries})
+        time.sleep(pause)

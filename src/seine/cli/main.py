@@ -30,7 +30,7 @@ from seine.cli.option_settings import add_config, names_udf, parse_with_settings
 from seine.cli.stop_signals import terminated_like_interrupted
 from seine.cli.udf_option import register_udf
 from seine.errors import RunError, SeineError
-from seine.shortages import NO_MEMORY
+from seine.shortages import FULL_DISK, NO_MEMORY, is_full_disk
 
 _logger = logging.getLogger(__name__)
 
@@ -79,7 +79,8 @@ def main(words: list[str] | None = None) -> int:
         return 3
     except OSError as error:
         _forget_output()
-        what = f"cannot use '{error.filename}'" if error.filename else "cannot write"
+        unnamed = FULL_DISK if is_full_disk(error) else "cannot write the output"
+        what = f"cannot use '{error.filename}'" if error.filename else unnamed
         print(f"{what}: {error.strerror}", file=sys.stderr)
         return 3
     except MemoryError:

@@ -13,6 +13,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from seine.backoff import RESTART_SECONDS, Backoff
 from seine.cli.hosting import (
     add_budget,
     add_function_limits,
@@ -45,7 +46,6 @@ from seine.service.client import read_token
 from seine.service.folder import ServiceFolder
 from seine.service.http.listening import MOST_BODY, Certificate, Listening, refuse_open_door
 from seine.shortages import shortage_of
-from seine.spark.restart_backoff import RestartBackoff
 
 if TYPE_CHECKING:
     from seine.service.http.shortage_notice import ShortageNotice
@@ -190,7 +190,7 @@ class _Serving:
     ) -> None:
         self._arguments, self._listening = arguments, listening
         self._options, self._progress = options, progress
-        self._backoff = RestartBackoff(most=None)
+        self._backoff = Backoff(*RESTART_SECONDS)
         self._served = False  # the folder was served by this process, however briefly
         self._delivered = -1  # the last entry
         self._shortage: str | None = None  # what was met, and the folder not served since
@@ -216,9 +216,10 @@ class _Serving:
                 self._shortage = shortage = met or self._shortage
                 if shortage is None:
                     raise
-                delay = self._backoff.next_delay(self._delivered) or 0.0
-                _logger.warning("%s: %s", shortage, error, extra={"restart_in_s": delay})
-                self._progress.tell(f"{shortage}; the service opens its folder again in {delay:g} s")
+                self._backoff.reached(self._delivered)
+                delay = self._backoff.next_seconds() or 0.0
+                _logger.warning("%s: %s", shortage, error, extra={"restart_in_s": round(delay, 1)})
+                self._progress.tell(f"{shortage}; the service opens its folder again in {delay:.1f} s")
                 self._give_notice(shortage)
                 time.sleep(delay)
 

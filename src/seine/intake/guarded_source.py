@@ -21,6 +21,7 @@ from typing import NamedTuple, Protocol
 import pyarrow as pa
 
 from seine.algebra.definitions import StreamDef
+from seine.backoff import Backoff
 from seine.errors import RunError, SeineError, SourceError
 from seine.intake.files import Files
 from seine.intake.formats import LineParser, Piece, Reader, open_source
@@ -215,8 +216,7 @@ def _first_line(fault: Exception) -> str:
     return str(fault).split("\n")[0][:200]
 
 
-_FIRST_PAUSE_SECONDS = 0.25
-_LONGEST_PAUSE_SECONDS = 8.0  # between two looks at the files
+_LOOK_SECONDS = 0.25, 8.0  # the shortest and the longest pause between two looks at the files
 _RETRY_SECONDS = 60.0  # it is tried again even if they are the same
 
 FileMark = tuple[str, int, int, int, int]  # path, inode, size, times of change of content and of permissions
@@ -228,21 +228,24 @@ class Quarantine:
     def __init__(self, files: Files, now: float) -> None:
         self.since = now
         self._files = files
-        self._pause = _FIRST_PAUSE_SECONDS
+        self._backoff = Backoff(*_LOOK_SECONDS)
         self.failed_again(now)
 
     def failed_again(self, now: float) -> None:
         """Note that it was tried in vain."""
         self._marks = _marks_of(self._files)
-        self._look_at, self._retry_at = now + self._pause, now + _RETRY_SECONDS
+        self._look_again(now)
+        self._retry_at = now + _RETRY_SECONDS
 
     def is_due(self, now: float) -> bool:
         """Whether to try again now: its files have changed, or it is long enough ago."""
-        if self._look_at <= now or now < self._look_at - _LONGEST_PAUSE_SECONDS:  # or the clock was put back
-            self._pause = min(2 * self._pause, _LONGEST_PAUSE_SECONDS)
-            self._look_at = now + self._pause
+        if self._look_at <= now or now < self._look_at - max(_LOOK_SECONDS):  # or the clock was put back
+            self._look_again(now)
             return now >= self._retry_at or _marks_of(self._files) != self._marks
         return False
+
+    def _look_again(self, now: float) -> None:
+        self._look_at = now + (self._backoff.next_seconds() or 0.0)
 
 
 def _marks_of(files: Files) -> tuple[FileMark, ...] | str:

@@ -16,13 +16,13 @@ from typing import Any
 from sqlalchemy import ColumnClause, String, cast, column, func, select
 
 from seine.algebra.definitions import RelationDef
+from seine.backoff import Backoff
 from seine.errors import SeineError
 from seine.intake.database_tables import connected, table_of
 from seine.postgres_timeouts import CONNECT_SECONDS
 
 _logger = logging.getLogger(__name__)
 
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0  # seconds, before a server is asked again that is away
 _MOMENT = 2.0  # seconds that are waited for a notification at once
 
 
@@ -63,18 +63,17 @@ class ChangeListener:
         self._closed.set()
 
     def _listen(self) -> None:
-        pause = _FIRST_PAUSE
+        backoff = Backoff(0.5, 30.0)
         while not self._closed.is_set():
             try:
                 self._listen_once()
-                pause = _FIRST_PAUSE
+                backoff.reset()
             except SeineError as error:
                 extra = {"relation": self._relation.name, "reason": error.message}
                 _logger.warning("nobody listens to a channel", extra=extra)
             self._count += 1
             self._ready.set()
-            self._closed.wait(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE)
+            self._closed.wait(backoff.next_seconds())
 
     def _listen_once(self) -> None:
         """Listen until the connection breaks."""

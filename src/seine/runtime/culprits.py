@@ -14,6 +14,7 @@ from dataclasses import fields, is_dataclass
 
 import pyarrow as pa
 
+from seine.algebra.aggregates import lookup
 from seine.algebra.expressions import Call, Expression, Parameter, walk
 from seine.algebra.plan import AggregateCall
 from seine.algebra.types import Type
@@ -89,13 +90,9 @@ class Culprits:
                     yield from table.claims[number]
 
     def _users_of_function(self, node_id: int, called: Called) -> set[str]:
-        """The queries that a node serves and that call a user's function there."""
-        users = served_queries(self._network, node_id)
-        tables = {*calling_tables(self._network.nodes[node_id], called.function)}
-        if not tables or None in tables:
-            return users
-        claims = [self._network.tables[i].claims.values() for i in tables if i is not None]
-        return users & set[str]().union(*(queries for rows in claims for queries in rows))
+        """The queries that a node serves and that call a user's function there, or all that it serves."""
+        callers = queries_that_call(self._network, node_id, called.function)
+        return served_queries(self._network, node_id) if callers is None else callers
 
     def _nodes(self, fault: Fault) -> list[int]:
         nodes = self._network.nodes
@@ -109,6 +106,20 @@ def served_queries(network: Network, node_id: int) -> set[str]:
         return users
     readers = (node.id for node in network.nodes.values() if node_id in node.inputs)
     return users.union(*(served_queries(network, reader) for reader in readers))
+
+
+def queries_that_call(network: Network, node_id: int, function: str | None = None) -> set[str] | None:
+    """The queries that a node serves and that call a user's function there, or any without one.
+
+    None if no part of the node calls it.
+    """
+    users, tables = served_queries(network, node_id), {*calling_tables(network.nodes[node_id], function)}
+    if not tables:
+        return None
+    if None in tables:
+        return users
+    claims = [network.tables[i].claims.values() for i in tables if i is not None]
+    return users & set[str]().union(*(queries for rows in claims for queries in rows))
 
 
 IsMade = Callable[[Call, Sequence[object], Called], bool]
@@ -154,8 +165,8 @@ def heaviest(weights: Mapping[str, int]) -> list[str]:
     return [name for name, weight in weights.items() if weight >= most * _SHARE_OF_HEAVIEST]
 
 
-def calling_tables(value: object, function: str, table: int | None = None) -> Iterator[int | None]:
-    """The parameter tables whose conditions or forms of records call a user's function, within a node.
+def calling_tables(value: object, function: str | None, table: int | None = None) -> Iterator[int | None]:
+    """The parameter tables whose conditions or forms of records call a user's function, or any, in a node.
 
     None stands for what the node itself calls, for all who use it.
     """
@@ -163,13 +174,21 @@ def calling_tables(value: object, function: str, table: int | None = None) -> It
         for part in value:
             yield from calling_tables(part, function, table)
     elif isinstance(value, Call):
-        if any(isinstance(one, Call) and one.name == PREFIX + function.lower() for one in walk(value)):
+        if any(isinstance(one, Call) and _is_users_function(one, function) for one in walk(value)):
             yield table
-    elif isinstance(value, AggregateCall) and value.function == function.lower():
+    elif isinstance(value, AggregateCall) and _is_users_aggregate(value, function):
         yield table
     elif is_dataclass(value) and not isinstance(value, (Expression, Type)):
         for field in fields(value):
             yield from calling_tables(getattr(value, field.name), function, getattr(value, "table", table))
+
+
+def _is_users_function(call: Call, function: str | None) -> bool:
+    return call.name.startswith(PREFIX) if function is None else call.name == PREFIX + function.lower()
+
+
+def _is_users_aggregate(call: AggregateCall, function: str | None) -> bool:
+    return lookup(call.function) is not None if function is None else call.function == function.lower()
 
 
 class Weights:

@@ -19,7 +19,7 @@ from collections.abc import Collection, Sequence
 
 from seine.errors import RunError
 from seine.intake.journal import Entry
-from seine.runtime.culprits import network_of, served_queries
+from seine.runtime.culprits import network_of, queries_that_call, served_queries
 from seine.runtime.folder.at_work import AtWork, clear_at_work, read_at_work
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.failures import Failure
@@ -117,7 +117,8 @@ class Suspects:
     def is_held_up(self, number: int, gone: Collection[str]) -> bool:
         """Whether a node is at work at this moment that serves some of these queries and no others.
 
-        Any thread may ask; an entry that is committed meanwhile is held up no more.
+        So it is by one at which nobody else calls code of users, which nothing counts. Any thread may ask; an
+        entry that is committed meanwhile is held up no more.
         """
         try:
             network, _ = network_of(self._deployment, self._deployment.journal.load(number))
@@ -127,8 +128,8 @@ class Suspects:
             return False
         records = read_at_work(self._deployment.at_work)
         nodes = {i for one in records if one.entry == number for i in one.nodes if i in network.nodes}
-        served = [served_queries(network, i) for i in nodes]
-        return any(users and users <= {*gone} for users in served)
+        users = [served_queries(network, i) for i in nodes] + [queries_that_call(network, i) for i in nodes]
+        return any(one and one <= {*gone} for one in users)
 
     def _evidence(self, number: int, task: int | None) -> list[AtWork]:
         """The records of the process that died; of a host that cannot tell, of all that were at work."""

@@ -20,6 +20,7 @@ from collections.abc import Mapping
 from threading import Event, Thread
 from typing import Any
 
+from seine.backoff import Backoff
 from seine.catalog.catalog import Catalog
 from seine.catalog.catalog_change import NODES
 from seine.catalog.tables.stored import StoredNode
@@ -30,6 +31,8 @@ from seine.lifecycle.view import View
 _logger = logging.getLogger(__name__)
 
 PAUSE_SECONDS = 1.0  # after a change; what comes meanwhile is written with it
+
+_MOST_SECONDS_UNWRITTEN = 60.0  # before they are tried again that could not be written
 
 Nodes = Mapping[int, Node]
 
@@ -57,17 +60,19 @@ class NodeRows:
         self._thread.join()
 
     def _follow(self) -> None:
-        ended = False
+        ended, backoff = False, Backoff(PAUSE_SECONDS, _MOST_SECONDS_UNWRITTEN)
         while not ended:
             self._changed.wait()
             ended = self._ended.wait(PAUSE_SECONDS)
             self._changed.clear()
             try:
                 self._write(self._newest)
+                backoff.reset()
             except SeineError as error:
                 extra = {"error": error.message, "version": self._newest.version}
                 _logger.warning("the rows of nodes were not written; tried again", extra=extra)
                 self._changed.set()
+                self._ended.wait(backoff.next_seconds())
 
     def _write(self, view: View) -> None:
         with self._catalog.change() as change:

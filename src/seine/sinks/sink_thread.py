@@ -8,6 +8,7 @@ import traceback
 from collections.abc import Callable
 from datetime import UTC, datetime
 
+from seine.backoff import Backoff
 from seine.catalog.tables.stored import StoredSink
 from seine.errors import SeineError, printable
 from seine.runtime.output.result_index import ResultIndex
@@ -18,7 +19,7 @@ from seine.sinks.sink_target import SinkTarget
 
 _logger = logging.getLogger(__name__)
 
-_FIRST_SECONDS, _LONGEST_SECONDS = 0.5, 60.0  # between two tries
+_RETRY_SECONDS = 0.5, 60.0  # the shortest and the longest pause between two tries
 _MOST_SECONDS_ASLEEP = 3600.0  # then a target may keep alive what it needs
 _MOST_SECONDS_TO_END = 10.0  # that the end of a service waits for a piece that is being written
 
@@ -77,18 +78,19 @@ class SinkThread:
         self._thread.join(_MOST_SECONDS_TO_END)
 
     def _run(self) -> None:
-        delay = _FIRST_SECONDS
+        backoff = Backoff(*_RETRY_SECONDS)
         while not self._stopped.is_set():
             before = self.progress.records
             try:
                 self._deliver()
             except Exception as error:  # whatever a target does, the others go on
-                advanced = self.progress.records > before
-                delay = _FIRST_SECONDS if advanced else delay
-                self._tries = 1 if advanced else self._tries + 1
-                self._note(error, delay)
-                self._stopped.wait(delay)
-                delay = min(2 * delay, _LONGEST_SECONDS)
+                if self.progress.records > before:
+                    backoff.reset()
+                    self._tries = 0
+                self._tries += 1
+                pause = backoff.next_seconds() or 0.0
+                self._note(error, pause)
+                self._stopped.wait(pause)
 
     def _deliver(self) -> None:
         """Deliver until stopped."""
@@ -118,12 +120,12 @@ class SinkThread:
         extra = {"sink": self.sink.definition.name, "undelivered": delivery.progress.undelivered}
         _logger.warning("a sink has given up records: %s", self.trouble[0], extra=extra)
 
-    def _note(self, error: Exception, delay: float) -> None:
+    def _note(self, error: Exception, pause: float) -> None:
         reason = error.message if isinstance(error, SeineError) else f"{type(error).__name__}: {error}"
         reason = printable(self._hide(reason))
         since = self.trouble[1] if self.trouble else datetime.now(UTC).isoformat(timespec="seconds")
         self.trouble = reason, since
-        extra: dict[str, object] = {"sink": self.sink.definition.name, "again_in_s": delay}
+        extra: dict[str, object] = {"sink": self.sink.definition.name, "again_in_s": round(pause, 1)}
         if not isinstance(error, SeineError | OSError):
             extra["trace"] = self._hide("".join(traceback.format_exception(error)))
         _logger.warning("a sink cannot deliver: %s", reason, extra=extra)

@@ -19,6 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
 from seine.algebra.aggregates import UserAggregate
+from seine.backoff import RESTART_SECONDS, Backoff
 from seine.disk_sync import sync_tree
 from seine.errors import RunError, SeineError
 from seine.intake.spark_feed import SourceBranch
@@ -38,7 +39,6 @@ from seine.spark.offset_log import (
 )
 from seine.spark.pipeline_death import DeathCause, PipelineDeath, death_of, jvm_is_gone
 from seine.spark.query_end import QueryEnd
-from seine.spark.restart_backoff import RestartBackoff
 from seine.spark.source_check import SourcePositions, check_source
 from seine.spark.source_frames import open_frames
 from seine.spark.stage import Stage
@@ -130,7 +130,7 @@ class _SparkHost:
         self._run = run
         self._aggregates = aggregates
         self._restarts = restarts
-        self._backoff = RestartBackoff(restarts.most)
+        self._backoff = Backoff(*RESTART_SECONDS, most=restarts.most)
 
     def carry(self) -> None:
         """Start pipelines, one after the other, until there is nothing left to do."""
@@ -300,14 +300,17 @@ class _SparkHost:
             if death.cause is DeathCause.WORK:
                 _logger.error("pipeline failed: %s", death.reason)
                 raise RunError(f"the pipeline stopped: {death.reason}")
-            delay = self._backoff.next_delay(driver.committed)
+            self._backoff.reached(driver.committed)
+            delay = self._backoff.next_seconds()
             if delay is None or (jvm_is_gone() and self._restarts.reopen is None):
                 raise RunError(
                     f"the pipeline stopped: {death.reason}",
                     hint="a run with --checkpoint goes on where it was",
                 )
-            _logger.warning("%s", death.reason, extra={"entry": driver.committed, "restart_in_s": delay})
-            self._restarts.notice(f"{death.reason}; the pipeline starts again in {delay:g} s")
+            _logger.warning(
+                "%s", death.reason, extra={"entry": driver.committed, "restart_in_s": round(delay, 1)}
+            )
+            self._restarts.notice(f"{death.reason}; the pipeline starts again in {delay:.1f} s")
             driver.rest(delay)
             if driver.stopped or (death.cause is DeathCause.SOURCE and not jvm_is_gone()):
                 return

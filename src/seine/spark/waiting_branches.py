@@ -16,13 +16,11 @@ from collections.abc import Callable, Collection, Mapping
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
+from seine.backoff import Backoff
 from seine.errors import RunError, SeineError
 from seine.intake.spark_feed import SourceBranch
 
 _logger = logging.getLogger(__name__)
-
-_FIRST_SECONDS = 2.0
-_LONGEST_SECONDS = 30.0
 
 Ask = Callable[[Collection[SourceBranch]], Mapping[SourceBranch, RunError | None]]
 Tell = Callable[[Mapping[SourceBranch, RunError]], None]
@@ -47,9 +45,8 @@ class WaitingBranches:
         self._closed.set()
 
     def _look(self) -> None:
-        delay = _FIRST_SECONDS
-        while not (self.can_go_on or self._closed.wait(delay)):
-            delay = min(2 * delay, _LONGEST_SECONDS)
+        backoff = Backoff(2.0, 30.0)
+        while not (self.can_go_on or self._closed.wait(backoff.next_seconds())):
             try:
                 answers = self._ask(self._waiting.keys())
             except (SeineError, Py4JError, PySparkException, OSError) as error:

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from seine import backoff
 from seine.cli import run_command
 from seine.cli.main import main
 from seine.cli.progress_line import ProgressLine
 from seine.frontends.script.script import Script
 from seine.run import Options, Run
 from seine.runtime.local_host import LocalHost
-from seine.sinks import sink_thread
 
 SCRIPT = """
 CREATE STREAM s (a BIGINT, ts BIGINT) TIMESTAMP BY ts FROM 's.jsonl';
@@ -60,7 +60,7 @@ def test_records_that_a_webhook_did_not_take_are_told_and_kept(
     monkeypatch.setattr(run_command, "carried", _carried_here)
     terminal = io.StringIO()
     monkeypatch.setattr(run_command, "ProgressLine", lambda: ProgressLine(terminal))
-    monkeypatch.setattr(sink_thread, "_FIRST_SECONDS", 0.01)
+    monkeypatch.setattr(backoff, "SECOND", 0.02)
     Path("s.jsonl").write_text('{"a": 1, "ts": 1}\n{"a": 2, "ts": 2}\n')
     Path("x.sql").write_text(SCRIPT)
     words = ["--checkpoint", state] if state else []

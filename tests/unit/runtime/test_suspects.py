@@ -8,9 +8,13 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
-from seine.runtime.culprits import served_queries
+import seine
+from seine.algebra import user_functions
+from seine.algebra.functions.user_modules import register_function
+from seine.runtime.culprits import queries_that_call, served_queries
 from seine.runtime.folder.at_work import read_at_work, work_record
 from seine.runtime.suspects import DEATHS_TO_BELIEVE, DEATHS_TO_SUSPECT, Trial
 from seine.service.stopped_folder import StoppedFolder
@@ -28,6 +32,11 @@ KILLERS = {
     "a shared aggregate": "SELECT a, COUNT(*) AS n FROM s GROUP BY a HAVING reverse(CAST(a AS STRING)) = '1'",
     "a shared join": "SELECT x.a AS a FROM s x, s y WHERE reverse(CAST(x.a + y.a AS STRING)) = '31'",
 }
+
+
+@seine.function(arguments=("STRING",), result="STRING")
+def mirrored(text: pa.Array) -> pa.Array:
+    return pa.array([one[::-1] for one in text.to_pylist()])
 
 
 def wrong_answers(rig: DyingRig, values: list[int]) -> list[str]:
@@ -144,6 +153,26 @@ def test_only_nodes_that_nobody_else_uses_hold_up_an_entry(tmp_path: Path) -> No
         assert [suspects.is_held_up(0, one) for one in gone] == [False, False, True]
     assert not suspects.is_held_up(7, {"q1", "q2"}), "an entry that is there no more"
     rig.service.close()
+
+
+def test_at_a_shared_node_users_code_of_queries_that_ended_holds_up_an_entry(tmp_path: Path) -> None:
+    register_function(mirrored)
+    rig = DyingRig(tmp_path)
+    text = "mirrored(CAST(a AS STRING)) AS t"
+    rig.register(f"{STREAM} CREATE QUERY plain AS SELECT a FROM s;")
+    rig.register("".join(f"CREATE QUERY q{i} AS SELECT {text}, a + {i} AS b FROM s;" for i in (1, 2)))
+    rig.feed(1)
+    assert rig.service.driver._feed()
+    network, suspects = rig.service.registrar.network, rig.service.driver._suspects
+    (shared,) = [i for i in network.nodes if queries_that_call(network, i)]
+    assert served_queries(network, shared) == {"plain", "q1", "q2"}
+    record = work_record(rig.service.deployment.at_work)
+    record.begin(0)
+    record.note((shared,))
+    gone: list[set[str]] = [{"plain"}, {"q1"}, {"plain", "q1"}, {"q1", "q2"}]
+    assert [suspects.is_held_up(0, one) for one in gone] == [False, False, False, True]
+    rig.service.close()
+    user_functions.unregister("mirrored")
 
 
 def test_what_was_at_work_may_be_cleared_while_it_is_read(tmp_path: Path) -> None:

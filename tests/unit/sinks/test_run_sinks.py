@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
+from seine import backoff
 from seine.errors import RunError, SeineError
 from seine.frontends.script.parser import parse_script
 from seine.run import Options, Run
 from seine.run_local import run_local
 from seine.runtime.local_host import LocalHost
 from seine.runtime.output.outlets import Folder
-from seine.sinks import run_sinks, sink_thread
+from seine.sinks import run_sinks
 from seine.testing import run_script
 from tests.support.seeds import seeds
 from tests.support.sink_rig import folder_lines, wait_for
@@ -106,7 +107,7 @@ def test_without_a_checkpoint_a_run_delivers_all_and_says_what_holds(tmp_path: P
 def test_the_end_waits_for_a_target_that_is_down_and_says_which(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sink_thread, "_FIRST_SECONDS", 0.01)
+    monkeypatch.setattr(backoff, "SECOND", 0.02)
     monkeypatch.setattr(run_sinks, "MOST_SECONDS_STUCK", 0.3)
     write_input(tmp_path, Random(1))
     (tmp_path / "one").write_text("a file where a folder should be")
@@ -125,7 +126,7 @@ def test_the_end_waits_for_a_target_that_is_down_and_says_which(
 def test_a_target_that_is_down_for_a_while_is_told_of_and_gets_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sink_thread, "_FIRST_SECONDS", 0.01)
+    monkeypatch.setattr(backoff, "SECOND", 0.02)
     write_input(tmp_path, Random(1))
     blocked = tmp_path / "one"
     blocked.write_text("a file where a folder should be")

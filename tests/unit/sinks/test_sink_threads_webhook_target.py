@@ -15,8 +15,8 @@ from random import Random
 
 import pytest
 
+from seine import backoff
 from seine.errors import SeineError
-from seine.sinks import sink_thread
 from tests.support.service_rig import Rig, rig_of_two_streams
 from tests.support.sink_process import deliver_through_kills
 from tests.support.sink_rig import GrowingResults, folder_lines, wait_for
@@ -80,7 +80,7 @@ def hook() -> Iterator[Hook]:
 
 @pytest.fixture
 def rig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Rig]:
-    monkeypatch.setattr(sink_thread, "_FIRST_SECONDS", 0.01)
+    monkeypatch.setattr(backoff, "SECOND", 0.02)
     yield from rig_of_two_streams(tmp_path, {"HOOK_WORD": SECRET, "TWO_LINES": "battery\nstaple"})
 
 

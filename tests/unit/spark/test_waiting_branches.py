@@ -41,7 +41,7 @@ class Rig:
 
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("seine.spark.waiting_branches._FIRST_SECONDS", 0.001)
+    monkeypatch.setattr("seine.backoff.SECOND", 0.001)
 
 
 def test_one_that_can_be_read_ends_the_waiting() -> None:
