@@ -5,7 +5,6 @@ from __future__ import annotations
 import posixpath
 import re
 from pathlib import Path
-from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 OUTSIDE = {
@@ -45,11 +44,3 @@ def _page_of(path: Path) -> str:
         return _HOMES[path]
     docs = ROOT / "docs"
     return path.relative_to(docs).as_posix() if path.is_relative_to(docs) else ""
-
-
-def listed_in_nav(nav: Any) -> set[str]:
-    """All pages that a navigation names, however deep."""
-    if isinstance(nav, str):
-        return {nav}
-    parts = nav.values() if isinstance(nav, dict) else nav
-    return {page for part in parts for page in listed_in_nav(part)}

@@ -4,8 +4,8 @@ is fetched from elsewhere.
 
 from __future__ import annotations
 
-import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ from seine.algebra.functions import function_names
 from seine.service.http.app import description
 from tests.docs.pages import DOCS, ROOT, read
 
-pytest.importorskip("mkdocs", reason="the extra docs is not installed")
+pytest.importorskip("zensical", reason="the extra docs is not installed")
 pytest.importorskip("mkdocstrings", reason="the extra docs is not installed")
 
 
@@ -48,11 +48,16 @@ class _Marks(HTMLParser):
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
-    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0 and "WARNING" not in done.stderr, done.stdout + done.stderr
-    return folder
+    shutil.copy(ROOT / "mkdocs.yml", folder)
+    (folder / "src").symlink_to(ROOT / "src")
+    _build(folder, sys.executable, str(ROOT / "docs_site" / "write_pages.py"), "build/pages")
+    _build(folder, str(Path(sys.executable).parent / "zensical"), "build", "--strict")
+    return folder / "build" / "site"
+
+
+def _build(folder: Path, *command: str) -> None:
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @cache
@@ -94,6 +99,12 @@ def test_every_page_of_the_repository_is_there(site: Path) -> None:
         assert (site / page.relative_to(DOCS)).with_suffix(".html").is_file(), page
     for name in ("index", "architecture", "contributing", "changelog", "deploy"):
         assert (site / f"{name}.html").is_file(), name
+
+
+def test_every_design_note_has_its_place() -> None:
+    navigation = read(ROOT / "mkdocs.yml")
+    notes = sorted(path.name for path in (DOCS / "design").glob("*.md"))
+    assert notes and [name for name in notes if f"design/{name}" not in navigation] == []
 
 
 def test_reference_is_that_of_the_code(site: Path) -> None:
