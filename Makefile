@@ -1,11 +1,12 @@
 # make install     a virtual environment in .venv with the seine command
 # make demo        the main demonstration, end to end
-# make test        every test        make lint    style and types
+# make test        what finds most bugs, in some minutes        make test-all    the tests that take longer
+# make lint        style and types
 # make bench       the benchmarks, or one of them, NAME=join; a part of it, ONLY=..., and what else benchmarks/README.md says
 # make chaos       a service among bad neighbours, for ten minutes; SEED=7 repeats what seed 7 did
-# make kills       from topics to topics and tables, killed a hundred times (make test: ten); power cuts; a cluster; spark-submit
-# make properties  random scripts and streams with many seeds, SEEDS=40; make test has a few of each
-# make fuzz        ten minutes of scripts and requests that are nearly right; make test has few of them
+# make kills       from topics to topics and tables, killed a hundred times (make test-all: ten); power cuts; a cluster; spark-submit
+# make properties  random scripts and streams with many seeds, SEEDS=40; make test has the first of each
+# make fuzz        ten minutes of scripts and requests that are nearly right; make test-all has few of them
 # make soak        hours of a service that everything happens to, MINUTES=120; its report is docs/soak.md
 # make conformance the conformance kit beside the repository, plainly and in small batches
 # make console     build the console's page into the package; it needs Node, which users do not
@@ -42,27 +43,26 @@ $(STAMP): pyproject.toml requirements.lock
 demo: install
 	@$(WITH_JAVA) && export JAVA_HOME && $(BIN)/seine demo
 
-# Without TESTS, parts of the work, two at a time; the order keeps two that start Spark apart, and the last has what no other has.
-FOLDERS := tests/spark tests/unit tests/properties tests/conformance
-PYTEST = $(WITH_JAVA) && export JAVA_HOME && $(BIN)/python -m pytest -p no:cacheprovider -m "not slow and not small_batches"
+# Two processes share the tests; what starts Spark stays in one of them.
+PYTEST = $(WITH_JAVA) && export JAVA_HOME && $(BIN)/python -m pytest
+SHARED = -q -p no:cacheprovider -n 2 --dist loadgroup
 
-.PHONY: console package site install demo test $(FOLDERS) other-tests properties chaos kills fuzz soak conformance lint format bench lock clean
+.PHONY: console package site install demo test test-all servers properties chaos kills fuzz soak conformance lint format bench lock clean
 
-test: install
+test: install servers
+ifdef TESTS
+	@$(PYTEST) $(TESTS)
+else
+	@$(PYTEST) $(SHARED) -m "not (long or slow or small_batches)"
+endif
+
+test-all: install servers
+	@$(PYTEST) $(SHARED) -m "long and not (slow or small_batches)"
+
+servers:
 	@scripts/find_postgres > /dev/null
 	@scripts/find_kafka > /dev/null
 	@scripts/find_chromium > /dev/null
-ifdef TESTS
-	@$(WITH_JAVA) && export JAVA_HOME && $(BIN)/python -m pytest $(TESTS)
-else
-	@$(MAKE) --no-print-directory --keep-going --jobs 2 $(FOLDERS) other-tests
-endif
-
-$(FOLDERS):
-	@$(PYTEST) $@
-
-other-tests:
-	@$(PYTEST) $(FOLDERS:%=--ignore=%)
 
 chaos: install
 	@$(WITH_JAVA) && export JAVA_HOME && $(CHAOS) $(BIN)/python -m pytest -q -s tests/chaos
@@ -106,7 +106,8 @@ package: install
 	@$(BIN)/python -m pytest -q -m slow tests/packaging
 
 site: $(STAMP)
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@$(BIN)/python docs_site/write_pages.py build/pages
+	@$(BIN)/zensical build --strict --clean > /dev/null
 	@echo "open build/site/index.html"
 
 lock:

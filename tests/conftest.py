@@ -29,9 +29,17 @@ def pytest_configure() -> None:
     os.syncfs = lambda handle: None  # type: ignore[attr-defined]
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The conformance kit comes last."""
-    items.sort(key=lambda item: item.get_closest_marker("conformance") is not None)
+    """What starts Spark comes first, in one process of those that share the work, so that it starts once."""
+    for item in items:
+        if item.get_closest_marker("spark"):
+            item.add_marker(pytest.mark.xdist_group("spark"))
+    items.sort(key=lambda item: (not item.get_closest_marker("spark"), _is_conformance(item)))
+
+
+def _is_conformance(item: pytest.Item) -> bool:
+    return item.get_closest_marker("conformance") is not None
 
 
 def pytest_collection_finish() -> None:

@@ -1,6 +1,6 @@
 """A bad neighbour harms nobody: good queries answer exactly, whatever the others do.
 
-`make chaos` lets this go on for ten minutes and bounds the longest wait; within `make test` it is a minute
+`make chaos` lets this go on for ten minutes and bounds the longest wait; within `make test-all` it is a minute
 and no time is asserted. `SEINE_CHAOS_SECONDS` and `SEINE_CHAOS_BOUND` say otherwise;
 `SEINE_SEEDS=7-8` is seed 7.
 """

@@ -1,7 +1,7 @@
 """What `pip install seine-streams` gives, on every Python that is promised: the wheel is made from the sdist
 and installed alone in a fresh environment, where commands run without anything of the repository.
 
-It fetches all dependencies each time, so `make package` has it and `make test` does not.
+It fetches all dependencies each time, so `make package` has it and `make test-all` does not.
 """
 
 from __future__ import annotations

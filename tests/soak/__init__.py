@@ -8,5 +8,5 @@ __main__ ── Soak ─┬─ ServiceProcess   `seine serve` on Spark; a superv
                   ├─ Samples          memory, disk, CPU time and waits
                   └─ soak_report      tables, and whether figures are flat
 
-`make soak` runs it; it is no part of `make test`.
+`make soak` runs it; it is no part of `make test-all`.
 """
