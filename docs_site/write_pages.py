@@ -1,6 +1,6 @@
 """Writes the pages of the site as Markdown: docs/, pages from outside it, and pages that are made from code.
 
-    python docs_site/write_pages.py build/pages
+`python docs_site/write_pages.py build/pages` writes them there.
 """
 
 from __future__ import annotations

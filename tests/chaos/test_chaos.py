@@ -1,7 +1,7 @@
 """A bad neighbour harms nobody: good queries answer exactly, whatever the others do.
 
-`make chaos` lets this go on for ten minutes and bounds the longest wait; within `make test-all` it is a minute
-and no time is asserted. `SEINE_CHAOS_SECONDS` and `SEINE_CHAOS_BOUND` say otherwise;
+`make chaos` lets this go on for ten minutes and bounds the longest wait; within `make test-all` it is a
+minute and no time is asserted. `SEINE_CHAOS_SECONDS` and `SEINE_CHAOS_BOUND` say otherwise;
 `SEINE_SEEDS=7-8` is seed 7.
 """
 
@@ -27,7 +27,7 @@ from tests.chaos.rude_clients import rude_clients
 from tests.chaos.scene import Nuisance, Scene
 from tests.support.seeds import seeds
 
-pytestmark = [pytest.mark.spark, pytest.mark.chaos]
+pytestmark = [pytest.mark.spark, pytest.mark.chaos, pytest.mark.long]
 
 SECONDS = float(os.environ.get("SEINE_CHAOS_SECONDS", "60"))
 BOUND = float(os.environ["SEINE_CHAOS_BOUND"]) if "SEINE_CHAOS_BOUND" in os.environ else None

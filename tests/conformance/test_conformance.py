@@ -1,4 +1,4 @@
-"""Runs the conformance kit where it lies beside the repository: a case of each area, all, and all in small batches.
+"""Runs the conformance kit where it lies beside the repository: the first case of each area, then all.
 
 All areas are run by one process that stays, on one Spark; small batches by a process for each command.
 """

@@ -18,6 +18,8 @@ from tests.fuzz.mutations import own_scripts, some_script
 from tests.fuzz.requests import some_request
 from tests.support.http_rig import HttpRig
 
+pytestmark = pytest.mark.long
+
 SECONDS = float(os.environ.get("SEINE_FUZZ_SECONDS", "20"))  # of each test, at most
 SEED = int(os.environ.get("SEINE_FUZZ_SEED", "1"))
 MOST_TRIES = int(os.environ.get("SEINE_FUZZ_TRIES", "800"))

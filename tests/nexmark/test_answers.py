@@ -18,6 +18,8 @@ from tests.nexmark.duckdb_answers import CHANGES, FINAL, Answers
 from tests.nexmark.runs import Output, carry, out_of_order, some_events
 from tests.support.seeds import seeds
 
+pytestmark = pytest.mark.long
+
 EVENTS = 6_000
 RUN = (*CHANGES, *FINAL)
 

@@ -21,6 +21,8 @@ from tests.nexmark.duckdb_answers import Answers
 from tests.nexmark.runs import out_of_order, some_events
 from tests.nexmark.spellings import SCHEMAS, all_spellings, declared, write_events
 
+pytestmark = pytest.mark.long
+
 EVENTS = 4_300  # the day ends after 4,000
 SPELLINGS = all_spellings()
 

@@ -8,7 +8,11 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
+import pytest
+
 from tests.support.paths import ROOT
+
+pytestmark = pytest.mark.long
 
 TESTS = "tests/unit/frontends/sql/test_plans.py", "tests/unit/frontends/sql/test_refusals.py"
 

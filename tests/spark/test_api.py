@@ -149,6 +149,7 @@ def test_streaming_frames_in_and_out(
     assert running.statistics["input_rows"] == len(bids) and running.statistics["output_rows"] == len(records)
 
 
+@pytest.mark.long
 def test_frames_punctuate_and_relations_have_intervals(spark: SparkSession, tmp_path: Path) -> None:
     """Streams without windows: safe by punctuations of marked rows, which free what was held."""
     schema = "item BIGINT, price BIGINT, ts BIGINT, `@punctuate` STRING"
@@ -184,6 +185,7 @@ def test_frames_punctuate_and_relations_have_intervals(spark: SparkSession, tmp_
     assert running.statistics["queries"]["pairs"]["state_rows_peak"] < len(alive)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -222,6 +224,7 @@ def test_a_callback_gets_records_until_the_input_is_ended(spark: SparkSession) -
         running.results()
 
 
+@pytest.mark.long
 def test_a_stopped_run_goes_on_until_its_input_is_ended(spark: SparkSession, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
 
@@ -250,6 +253,7 @@ def test_a_stopped_run_goes_on_until_its_input_is_ended(spark: SparkSession, tmp
         declared().start(out=str(out))
 
 
+@pytest.mark.long
 def test_a_program_that_failed_goes_on_with_the_same_folder(spark: SparkSession, tmp_path: Path) -> None:
     bids = bids_of(2, 30)
     frame = streaming(spark, tmp_path / "bids", bids)
@@ -270,6 +274,7 @@ def test_a_program_that_failed_goes_on_with_the_same_folder(spark: SparkSession,
     assert sorted(taken) == sorted(bid["price"] for bid in bids) != []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("partitions", [2, 8])
 def test_partitions_side_by_side_lose_nothing(
     spark: SparkSession, tmp_path: Path, partitions: int, capsys: pytest.CaptureFixture[str]
@@ -299,6 +304,7 @@ def test_partitions_side_by_side_lose_nothing(
     assert capsys.readouterr().err.count("lines were refused and dropped, 1 so far (late") == 1
 
 
+@pytest.mark.long
 def test_a_stream_without_rows_ends(spark: SparkSession, tmp_path: Path) -> None:
     engine = seine.Engine(spark)
     engine.stream("bid", streaming(spark, tmp_path / "bids", []), timestamp="ts", window=WINDOW)
@@ -311,6 +317,7 @@ def test_a_stream_without_rows_ends(spark: SparkSession, tmp_path: Path) -> None
     assert {record["query"] for record in records} <= {"n"}
 
 
+@pytest.mark.long
 def test_a_frame_that_fails_is_told(spark: SparkSession, tmp_path: Path) -> None:
     frame = streaming(spark, tmp_path / "bids", bids_of(3, 6))
     engine = seine.Engine(spark)

@@ -13,7 +13,7 @@ import pytest
 from tests.support.command import python_path
 from tests.support.service_process import ServiceProcess
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 STREAM = "CREATE STREAM s (a BIGINT, t STRING, ts BIGINT) TIMESTAMP BY ts WINDOW 1000000 FROM 's.jsonl';"
 GOOD = """CREATE QUERY good AS SELECT a, t FROM s;

@@ -18,7 +18,7 @@ from tests.support.standalone_cluster import LOOPBACK, Cluster, running_cluster
 from tests.support.stateful_script import sorted_file, sorted_records, write_story
 from tests.support.topic_story import TopicStory
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.long]
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from seine.run_local import run_local
 from tests.support.command import checkpointed_run, kill, start, wait_for_change
 from tests.support.stateful_script import silent_queries, sorted_file, sorted_records, write_story
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 KILLS = 5
 

@@ -24,7 +24,7 @@ from tests.support.function_expressions import EXPRESSIONS, FAILING, expressions
 from tests.support.function_values import COLUMNS, random_table
 from tests.support.seeds import seeds
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.long]
 ROWS = 150
 # what the front end reads by itself, or as a clause
 SPECIAL_FORMS = {

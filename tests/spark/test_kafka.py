@@ -76,7 +76,9 @@ def _avro(row: dict[str, Any]) -> bytes:
     return b"\0\0\0\0\x11" + record.getvalue()
 
 
-@pytest.mark.parametrize("partitions", [1, 2, 8])
+@pytest.mark.parametrize(
+    "partitions", [2, pytest.param(1, marks=pytest.mark.long), pytest.param(8, marks=pytest.mark.long)]
+)
 def test_answers_are_those_of_files(
     spark: SparkSession, kafka: KafkaBroker, tmp_path: Path, partitions: int
 ) -> None:
@@ -120,6 +122,7 @@ def test_answers_are_those_of_files(
     assert sorted_records(records) == sorted_records(expected.records) != []
 
 
+@pytest.mark.long
 def test_hostile_records_and_a_place_to_start(
     spark: SparkSession, kafka: KafkaBroker, tmp_path: Path
 ) -> None:
@@ -166,6 +169,7 @@ def _dear(count: int) -> list[tuple[int, bytes]]:
     return [(0, json.dumps({"item": 1, "price": 70 + i, "ts": i}).encode()) for i in range(count)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("count", [1, 8])
 def test_a_topic_that_was_made_again_is_another(
     spark: SparkSession, kafka: KafkaBroker, tmp_path: Path, count: int
@@ -184,6 +188,7 @@ def test_a_topic_that_was_made_again_is_another(
     assert len(sorted_file(tmp_path / "out.jsonl")) == 3
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("count", [1, 8])
 def test_a_topic_that_is_made_again_under_a_run_is_told(
     spark: SparkSession, kafka: KafkaBroker, tmp_path: Path, count: int
@@ -211,6 +216,7 @@ def test_a_topic_that_is_made_again_under_a_run_is_told(
     assert len(sorted_file(tmp_path / "out.jsonl")) == 3
 
 
+@pytest.mark.long
 def test_records_that_were_deleted_unread_are_told_in_one_line(
     spark: SparkSession, kafka: KafkaBroker, tmp_path: Path
 ) -> None:

@@ -22,7 +22,7 @@ from tests.support.stateful_script import sorted_file, sorted_records
 from tests.support.topic_story import TopicStory
 from tests.support.warm_starts import WarmStarts
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 _ROWS_PER_KILL = 90
 _SINKS = """

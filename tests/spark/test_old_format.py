@@ -20,7 +20,7 @@ from tests.reference.compare import difference, net_of
 from tests.reference.verdict import short, start_of
 from tests.support.service_process import ServiceProcess
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 _OLD_HOME = "/srv/market"  # where the folder was made, beside the files of its streams
 _PIPELINE = ("--master", "local[1]", "--depth", "2")

@@ -15,7 +15,7 @@ import seine
 from seine.algebra import user_functions
 from seine.errors import RunError
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.long]
 ROWS = [{"n": n, "ts": ts} for ts, n in enumerate([1, 5, 13, 7, 2])]
 
 

@@ -110,6 +110,7 @@ def test_the_command_tells_a_failure_without_a_stack_trace(tmp_path: Path) -> No
     assert logged.splitlines()[1:] == [f"  hint: Spark's log is {tmp_path / 'spark.log'}"], logged
 
 
+@pytest.mark.long
 def test_a_master_that_does_not_answer_is_told_in_one_line(tmp_path: Path) -> None:
     script = write_story(tmp_path, lines=30)
     log = tmp_path / "command.log"

@@ -19,7 +19,7 @@ from seine.run import Options, Run
 from seine.spark.spark_host import run_on_spark
 from tests.support.power_cuts import MODELS, Cut, lay_out, recorded_disk
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 SCRIPT = """\
 CREATE STREAM a (k BIGINT, v BIGINT, at BIGINT) TIMESTAMP BY at WINDOW 20 FROM 'a.jsonl';

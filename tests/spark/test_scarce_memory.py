@@ -17,7 +17,7 @@ from seine.service.client import Client
 from tests.support.processes import Process
 from tests.support.service_process import ServiceProcess
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 STREAM = "CREATE STREAM s (a BIGINT, ts BIGINT) TIMESTAMP BY ts WINDOW 1000000 FROM 's.jsonl';"
 GOOD = "CREATE QUERY good AS SELECT a FROM s; CREATE QUERY sums AS SELECT a, COUNT(*) AS n FROM s GROUP BY a;"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from benchmarks.__main__ import main
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 
 def test_the_paper_s_query_runs_on_spark(tmp_path: Path) -> None:

@@ -150,6 +150,7 @@ def test_a_service_lives_through_registrations_and_kills(stage: Stage) -> None:
     assert stage.process.wait(60) == 0
 
 
+@pytest.mark.long
 def test_a_greedy_query_fails_alone_and_can_be_dropped_while_nobody_serves(stage: Stage) -> None:
     stage.register("pairs", STREAM + PAIRS + BIG)
     stage.feed(40)
@@ -184,6 +185,7 @@ def test_a_greedy_query_fails_alone_and_can_be_dropped_while_nobody_serves(stage
         assert stage.records(query) == stage.expected(query, stage.lines) != []
 
 
+@pytest.mark.long
 def test_a_service_that_has_nothing_to_do_goes_on(stage: Stage) -> None:
     """Spark's first batch has no entry: with nothing registered, after it became deeper, and at a restart."""
     pipeline = stage.state / "pipeline"
@@ -217,6 +219,7 @@ def alter_and_overflow(stage: Stage) -> None:
     assert 20 <= len(rows) < 320
 
 
+@pytest.mark.long
 def test_a_service_starts_its_pipeline_again_by_itself(stage: Stage) -> None:
     """After the death of its JVM and of its Python workers, in the same process and without a lost record."""
     stage.register("pairs", STREAM + PAIRS)
@@ -238,6 +241,7 @@ def test_a_service_starts_its_pipeline_again_by_itself(stage: Stage) -> None:
     assert "Traceback" not in (stage.folder / "serve.log").read_text()
 
 
+@pytest.mark.long
 def test_a_service_on_spark_writes_nothing_while_it_is_idle(stage: Stage) -> None:
     stage.register("pairs", STREAM + PAIRS)
     stage.feed(30)

@@ -18,7 +18,7 @@ from seine.service.console.console_questions import ConsoleQuestions
 from tests.support.kafka_broker import KafkaBroker
 from tests.support.served_streams import COLUMNS, Feeder, Served
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 PAIRS = "CREATE QUERY pairs AS SELECT a.v AS x, b.v AS y FROM s a, t b WHERE a.k = b.k;\n"
 CHAIN = (

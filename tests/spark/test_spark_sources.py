@@ -22,7 +22,7 @@ from tests.support.command import kill, start, wait_for_change
 from tests.support.paced_rig import read_lines
 from tests.support.stateful_script import sorted_file, sorted_records
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 SCRIPT = """
 CREATE STREAM bid (item BIGINT, price BIGINT, ts BIGINT) TIMESTAMP BY ts WINDOW 20 LATENESS 3 {bid};

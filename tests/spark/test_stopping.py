@@ -17,7 +17,7 @@ from tests.support.command import checkpointed_run, kill, start
 from tests.support.processes import descendants
 from tests.support.stateful_script import sorted_file, sorted_records, write_story
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 SECONDS = 180.0
 

@@ -19,7 +19,7 @@ from tests.support.certificates import self_made_certificate
 from tests.support.kafka_broker import private_broker
 from tests.support.kafka_topic import committed_lines, create_topic, send
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 _LISTENERS = """\
 listeners=PLAINTEXT://127.0.0.1:{{port}},SSL://127.0.0.1:{tls},CONTROLLER://127.0.0.1:{{controller}}

@@ -23,7 +23,7 @@ from seine.topics.topic_records import ChosenTopics, RecordColumns, read_ranges
 from seine.topics.trouble import LostRecords, RemadeTopic, UnknownTopic
 from tests.support.kafka_broker import KafkaBroker
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 
 def _only(topic: str) -> ChosenTopics:

@@ -16,7 +16,7 @@ from tests.support.command import kill, python_path, start
 from tests.support.stateful_script import sorted_records
 from tests.support.tutorial import ON_SPARK, STEPS, Command, Snippet
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 
 def _seine(*words: str) -> str:

@@ -13,7 +13,7 @@ from seine.topics.trouble import BrokerSilent
 from tests.support.kafka_broker import KafkaBroker
 from tests.support.served_streams import COLUMNS, Feeder, Served
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 _QUERIES = "CREATE QUERY all_s AS SELECT v FROM s; CREATE QUERY all_t AS SELECT v FROM t;\n"
 

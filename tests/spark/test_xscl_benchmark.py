@@ -10,7 +10,7 @@ from benchmarks.__main__ import main
 
 from benchmarks.xscl import xscl_page
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 
 def test_subscriptions_run_end_to_end(tmp_path: Path) -> None:

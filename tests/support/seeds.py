@@ -1,6 +1,6 @@
 """The one way to make seeds: every random test takes its seeds from here, and `SEINE_SEEDS` gives it others.
 
-    @seeds(16)                              a test for each of 16 seeds, of which `make test` tries the first four
+    @seeds(16)                              a test for each of 16 seeds; `make test` tries the first four
     def test_engine_agrees(seed: int) -> None: ...
 
     for seed in seed_range(300): ...        one test of 300 quick seeds, which counts what it came across
