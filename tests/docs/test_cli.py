@@ -11,7 +11,8 @@ import pytest
 from seine.cli.config_file import COMMANDS
 from seine.cli.main import _parser
 from seine.cli.option_settings import Setting, settings_of
-from tests.docs.pages import DOCS, ROOT, check_generated, prose, quoted, read
+from seine.network.plan.strategy import CONFIGURATIONS
+from tests.docs.pages import DOCS, ROOT, check_generated, prose, quoted, read, rows
 
 PAGE = DOCS / "cli.md"
 
@@ -96,6 +97,13 @@ def test_environment_variables_are_documented() -> None:
     used = set(re.findall(r"environ(?:\.get\(|\[)\"([A-Z_]+)\"", source))
     assert used
     assert used - set(quoted(prose(PAGE))) == set()
+
+
+def test_ways_of_sharing_are_documented() -> None:
+    """They are outside of `--help`, so this table is the only one."""
+    text = read(PAGE).partition("## Ways of sharing")[2].partition("## Settings")[0]
+    named = [name for row in rows(text) for name in quoted(row[0]) if name != "SEINE_SHARING"]
+    assert sorted(named) == sorted(CONFIGURATIONS)
 
 
 def test_make_targets_exist() -> None:

@@ -1,4 +1,4 @@
-"""What `pip install seine-streams` gives, on every Python that is promised: the wheel is made from the sdist
+"""What installing the wheel gives, on every Python that is promised: it is made from the sdist
 and installed alone in a fresh environment, where commands run without anything of the repository.
 
 It fetches all dependencies each time, so `make package` has it and `make test-all` does not.
@@ -10,7 +10,6 @@ import os
 import subprocess
 import sys
 import tarfile
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -21,7 +20,6 @@ from tests.support.paths import ROOT
 
 pytestmark = pytest.mark.slow
 
-PACKAGE = ROOT / "src" / "seine"
 ENVIRONMENT = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
 
 
@@ -43,16 +41,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "dist"
 
 
-def test_the_wheel_has_everything_of_the_package(built: Path) -> None:
+def test_the_wheel_is_for_every_python(built: Path) -> None:
     (wheel,) = built.glob("*.whl")
     assert wheel.name == f"seine_streams-{seine.__version__}-py3-none-any.whl"
-    files = {
-        f"seine/{path.relative_to(PACKAGE)}"
-        for path in PACKAGE.rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts
-    }
-    assert {"seine/service/console/console.js", "seine/demo/project/alerts.sql", "seine/py.typed"} <= files
-    assert files <= set(zipfile.ZipFile(wheel).namelist())
 
 
 def test_the_sdist_has_what_it_is_built_from(built: Path) -> None:

@@ -23,18 +23,18 @@ def test_output_is_complete_after_many_kills(tmp_path: Path) -> None:
     assert silent_queries(undisturbed) == set()
     expected = sorted_records(undisturbed)
     out, output_state = tmp_path / "out.jsonl", tmp_path / "state" / "output.json"
-    words = checkpointed_run(script, 15, "--sharing", "two-by-two", "--master", "local[2]")
+    words = checkpointed_run(script, 15, "--master", "local[2]")
     rng = random.Random(11)
     moved = 0
     for _ in range(KILLS):
         before = output_state.read_text() if output_state.exists() else ""
-        process = start(*words, log=tmp_path / "command.log")
+        process = start(*words, log=tmp_path / "command.log", SEINE_SHARING="two-by-two")
         wait_for_change(output_state, before, process)
         time.sleep(rng.random() * 0.4)
         assert process.poll() is None, "it finished before it could be killed: give it more input"
         kill(process)
         moved += (output_state.read_text() if output_state.exists() else "") != before
     assert moved == KILLS
-    final = start(*words, log=tmp_path / "command.log")
+    final = start(*words, log=tmp_path / "command.log", SEINE_SHARING="two-by-two")
     assert final.wait(300) == 0, (tmp_path / "command.log").read_text()
     assert sorted_file(out) == expected != []

@@ -30,11 +30,13 @@ class Attempts:
         self.temporary = folder / "tmp"
         self.temporary.mkdir()
         self.script = write_story(folder, lines=300)
-        self.words = checkpointed_run(self.script, 15, "--sharing", "two-by-two", "--master", "local[2]")
+        self.words = checkpointed_run(self.script, 15, "--master", "local[2]")
         self.process: subprocess.Popen[bytes]
 
     def start(self) -> None:
-        self.process = start(*self.words, log=self.log, TMPDIR=str(self.temporary))
+        self.process = start(
+            *self.words, log=self.log, TMPDIR=str(self.temporary), SEINE_SHARING="two-by-two"
+        )
         self.progress()
 
     def progress(self) -> None:

@@ -20,7 +20,7 @@ from seine.algebra.document_plan import DocumentQuery, is_published
 from seine.algebra.plan import Query
 from seine.algebra.search_plan import Search
 from seine.algebra.types import Kind
-from seine.cli.hosting import add_purging, add_sample, add_sharing, check_writable, strategy
+from seine.cli.hosting import add_purging, add_sample, check_writable, chosen_sharing, strategy
 from seine.cli.udf_option import add_udf
 from seine.documents.document import Document
 from seine.documents.match_pattern import TooManyBindings
@@ -55,7 +55,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("script", metavar="SCRIPT")
     parser.add_argument("query", metavar="QUERY", nargs="?", help="the story of this query")
     parser.add_argument("--query", dest="named", metavar="NAME", help="the same")
-    add_sharing(parser)
     add_purging(parser)
     add_sample(parser)
     form = parser.add_mutually_exclusive_group()
@@ -81,7 +80,7 @@ def command(arguments: argparse.Namespace) -> int:
         return 0
     estimates = source_estimates(declarations.tables, arguments.sample)
     queries = declarations.queries.values()
-    network = build_network(queries, strategy(arguments), estimates, script.positions)
+    network = build_network(queries, strategy(arguments, chosen_sharing()), estimates, script.positions)
     name = arguments.named or arguments.query
     query = known_query(name, declarations).name if name is not None else None
     streams, relations = declarations.streams, declarations.relations

@@ -20,6 +20,7 @@ from seine.cli.stop_signals import StopSignals
 from seine.errors import RunError, SeineError
 from seine.frontends.script.script import Script
 from seine.frontends.text.cursor import MICROSECONDS
+from seine.frontends.text.lexer import suggest
 from seine.intake.alignment import Lead
 from seine.intake.retention_limit import RetentionLimit
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy, with_purging
@@ -47,17 +48,6 @@ def add_hosting(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--log", metavar="FILE", help="where Spark's log goes (default: a temporary file)")
     add_logging(parser)
-
-
-def add_sharing(parser: argparse.ArgumentParser) -> None:
-    """Add the option `--sharing`: how much queries share, for comparisons; no choice changes an answer."""
-    parser.add_argument(
-        "--sharing",
-        metavar="NAME",
-        choices=list(CONFIGURATIONS),
-        default="all",
-        help=f"how much queries share, to compare: {', '.join(CONFIGURATIONS)}",
-    )
 
 
 def add_sample(parser: argparse.ArgumentParser, default: int = MOST_SAMPLED) -> None:
@@ -110,10 +100,20 @@ def _purge(text: str) -> int | str:
         raise argparse.ArgumentTypeError("is eager, lazy or a whole number above 0") from None
 
 
-def strategy(arguments: argparse.Namespace) -> Strategy:
-    """How queries share and purge, by the options."""
-    shared = CONFIGURATIONS[getattr(arguments, "sharing", "all")]
-    return with_purging(shared, arguments.purge, arguments.schemes, arguments.objective)
+def strategy(arguments: argparse.Namespace, sharing: Strategy) -> Strategy:
+    """A way of sharing, with the purging that the options say."""
+    return with_purging(sharing, arguments.purge, arguments.schemes, arguments.objective)
+
+
+def chosen_sharing() -> Strategy:
+    """How much queries share, by the environment, for comparisons; no choice changes an answer."""
+    name = os.environ.get("SEINE_SHARING") or "all"
+    if name not in CONFIGURATIONS:
+        raise SeineError(
+            f"SEINE_SHARING: there is no way of sharing '{name}'",
+            hint=suggest(name, CONFIGURATIONS, "ways of sharing"),
+        )
+    return CONFIGURATIONS[name]
 
 
 def add_budget(parser: argparse.ArgumentParser) -> None:

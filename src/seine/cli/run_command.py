@@ -17,11 +17,11 @@ from seine.cli.hosting import (
     add_options_file,
     add_purging,
     add_sample,
-    add_sharing,
     buckets,
     budget,
     carried,
     check_writable,
+    chosen_sharing,
     lead,
     positive,
     strategy,
@@ -81,7 +81,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add_budget(parser)
     add_worker_memory(parser)
     add_lead(parser)
-    add_sharing(parser)
     add_purging(parser)
     add_sample(parser)
     add_hosting(parser)
@@ -107,7 +106,7 @@ def command(arguments: argparse.Namespace) -> int:
             budget=budget(arguments),
             worker_memory=worker_memory(arguments),
             lead=lead(arguments),
-            sharing=strategy(arguments),
+            sharing=strategy(arguments, chosen_sharing()),
             sample=arguments.sample,
             keep=arguments.keep,
             notice=progress.tell,

@@ -39,6 +39,7 @@ from seine.cli.service_client import FOLDER
 from seine.cli.stop_signals import StopSignals
 from seine.cli.udf_option import add_udf
 from seine.errors import RunError, SeineError
+from seine.network.plan.strategy import CONFIGURATIONS
 from seine.runtime.option_secrets import OptionSecrets
 from seine.service.access.quotas import Quota
 from seine.service.access.token_file import TokenFile
@@ -156,7 +157,7 @@ def command(arguments: argparse.Namespace) -> int:
             lead=lead(arguments),
             retain=arguments.retain,
             keep=arguments.keep,
-            strategy=strategy(arguments),
+            strategy=strategy(arguments, CONFIGURATIONS["all"]),
             secrets=OptionSecrets.read(arguments.options_file, environment=False),
             reach=reach_of(arguments),
             quota=quota_of(arguments),

@@ -16,7 +16,7 @@ from seine.cli.hosting import (
     add_function_limits,
     add_options_file,
     add_sample,
-    add_sharing,
+    chosen_sharing,
     function_limits,
     positive,
 )
@@ -24,7 +24,6 @@ from seine.cli.logging_setup import add_logging
 from seine.cli.udf_option import add_udf
 from seine.errors import RunError, SeineError
 from seine.frontends.script.parser import read_script
-from seine.network.plan.strategy import CONFIGURATIONS
 from seine.operators.state.work_budget import WorkBudget
 from seine.run import Options
 from seine.run_local import carried_here
@@ -63,7 +62,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add_udf(parser)
     add_function_limits(parser)
     add_options_file(parser)
-    add_sharing(parser)
     add_sample(parser)
     add_logging(parser)
     parser.set_defaults(command=command, hosts=True)
@@ -95,7 +93,7 @@ def _tried(arguments: argparse.Namespace, files: WatchedFiles) -> int:
         dead_letter=arguments.dead_letter,
         batch_rows=arguments.batch_rows,
         options_file=arguments.options_file,
-        sharing=CONFIGURATIONS[arguments.sharing],
+        sharing=chosen_sharing(),
         sample=arguments.sample,
         notice=_tell,
         budget=WorkBudget(functions=function_limits(arguments) or FunctionLimits()),

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from seine.cli.hosting import missing, private_state
+from seine.cli.hosting import chosen_sharing, missing, private_state
+from seine.errors import SeineError
+from seine.network.plan.strategy import CONFIGURATIONS
 
 
 @pytest.fixture
@@ -45,3 +47,14 @@ def test_on_a_cluster_the_user_decides(tmp_path: Path) -> None:
     with private_state("spark://here:7077"):
         (tmp_path / "state").touch()
     assert mode(tmp_path / "state") == 0o644
+
+
+def test_the_environment_says_how_much_queries_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SEINE_SHARING", raising=False)
+    assert chosen_sharing() is CONFIGURATIONS["all"]
+    monkeypatch.setenv("SEINE_SHARING", "off")
+    assert chosen_sharing() is CONFIGURATIONS["off"]
+    monkeypatch.setenv("SEINE_SHARING", "of")
+    with pytest.raises(SeineError, match="no way of sharing 'of'") as refused:
+        chosen_sharing()
+    assert refused.value.hint == "did you mean 'off'?"

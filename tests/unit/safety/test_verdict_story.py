@@ -104,7 +104,7 @@ def test_a_plan_that_is_not_safe_is_not_called_enough():
     assert joined == ["joined as (s1, s2, s3)"]
 
 
-def test_check_tells_the_plan_that_runs(tmp_path, capsys):
+def test_check_tells_the_plan_that_runs(tmp_path, capsys, monkeypatch):
     script = tmp_path / "q.sql"
     columns = "(a BIGINT, b BIGINT, ts BIGINT) TIMESTAMP BY ts"
     streams = [
@@ -119,9 +119,10 @@ def test_check_tells_the_plan_that_runs(tmp_path, capsys):
     assert main(["check", str(script)]) == 0
     printed = [line.split(";")[0].strip() for line in capsys.readouterr().out.splitlines()]
     assert [line for line in printed if line.startswith("joined")] == ["joined as (x, y, z)"] * 2
-    assert main(["explain", str(script), "ring", "--sharing", "two-by-two"]) == 0
+    monkeypatch.setenv("SEINE_SHARING", "two-by-two")
+    assert main(["explain", str(script), "ring"]) == 0
     assert "joined as ((x, y), z); punctuations on" in capsys.readouterr().out
-    assert main(["explain", str(script), "chain", "--sharing", "two-by-two"]) == 0
+    assert main(["explain", str(script), "chain"]) == 0
     shown = capsys.readouterr().out
     assert "derives from punctuations of y on (b)" in shown
 

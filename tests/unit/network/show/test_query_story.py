@@ -88,7 +88,9 @@ def test_nothing_is_inferred_where_nothing_follows() -> None:
     assert Story(Labels(network, streams), "q").inferred() == []
 
 
-def test_command_tells_it(tmp_path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_tells_it(
+    tmp_path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     script = tmp_path / "q.sql"
     script.write_text(STREAM + QUERIES)
     story = explain_text(*built(QUERIES), "narrow")
@@ -96,10 +98,11 @@ def test_command_tells_it(tmp_path, capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == story
     assert main(["explain", str(script), "narrow"]) == 0
     assert capsys.readouterr().out == story
-    assert main(["explain", str(script), "--sharing", "off"]) == 0
-    assert "shared by" not in capsys.readouterr().out.replace("same stream", "", 1).split("\n", 3)[3]
     assert main(["explain", str(script), "--query", "nobody"]) == 1
     assert "there is no query 'nobody'" in capsys.readouterr().err
+    monkeypatch.setenv("SEINE_SHARING", "off")
+    assert main(["explain", str(script)]) == 0
+    assert "shared by" not in capsys.readouterr().out.replace("same stream", "", 1).split("\n", 3)[3]
 
 
 def test_arrivals_are_not_conditions_of_the_query() -> None:
