@@ -7,7 +7,7 @@ import json
 import logging
 import os
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from seine.algebra.plan import Query
 from seine.algebra.serialise import relation_to_json, stream_to_json
 from seine.errors import SeineError
 from seine.frontends.script.script import Declarations, Script
+from seine.graph.node import Holding
 from seine.intake.alignment import NO_LEAD, Lead
 from seine.intake.intake import Intake
 from seine.intake.paced_intake import PacedIntake
@@ -46,6 +47,7 @@ from seine.runtime.output.overwriting import refuse_inside, refuse_overwriting
 from seine.runtime.output.query_figures import QueryFigures, RunStatistics
 from seine.runtime.output.record_reader import Record, RecordReader
 from seine.runtime.output.sink import Sink
+from seine.runtime.output.task_report import TaskReport
 from seine.runtime.source_samples import source_estimates
 from seine.runtime.spark_reading import SparkReading
 from seine.safety.verdict import refuse_unsafe
@@ -100,6 +102,7 @@ class Run:
             self._open(script, options)
 
     def _open(self, script: Script, options: Options) -> None:
+        self._options = options
         refuse_unsafe(script)
         _refuse_histories(script)
         declarations = script.declarations
@@ -129,28 +132,7 @@ class Run:
         self.deployment.hold_workers(options.worker_memory)
         self.failures = RunFailures(self.deployment.failures)
         self.deployment.recover()
-        streams = list(declarations.streams.values())
-        self._followed = relations = self._relations(declarations, options)
-
-        followed = any(relation.followed for relation in declarations.relations.values())
-
-        def open_intake(follow: bool) -> Intake:
-            kind = PacedIntake if self.reading.streams else Intake
-            return kind(
-                streams,
-                self.deployment.journal,
-                batch_rows=options.batch_rows,
-                follow=follow,
-                network=relations.version if followed else lambda: self._live.version,
-                epoch=lambda: self._live.epoch,
-                next_id=lambda: self.network.next_id if self.network.live else 0,
-                turn=self._live.turn,
-                withheld=lambda: tuple(sorted(self.failures.queries)),
-                notice=options.notice,
-                components=lambda: self._components,
-                lead=options.lead,
-                refuse=not (follow and self.deployment.journal.last() is not None),
-            )
+        self._followed = self._relations(declarations, options)
 
         limits = {query.name: limit_of(query) for query in declarations.queries.values()}
         outputs = options.out or self._delivered(options.deliver), options.dead_letter
@@ -158,18 +140,9 @@ class Run:
         self.sink = Sink(self.deployment, *outputs, limits, log=log, keep=options.keep)
         self._look_at_network()
         self.sink.roster.announce(self._live.next_entry, {*self.sink.totals.outputs} - {*limits}, {})
-        self._options = options
+
         self._refused_before = self.sink.totals.dead_letters
-        self.driver = Driver(
-            self.deployment,
-            open_intake,
-            options.follow,
-            self.sink,
-            lambda _: self._figures.holdings,
-            self._committed,
-            self._quarantine,
-            withhold_gone=self._withhold_gone,
-        )
+        self.driver = Driver(self, options.follow)
         self._withhold(self.failures.queries)  # the last process may have ended before it did
         self._sinks = self._open_sinks(declarations, secrets) if to_sinks else None
         _logger.info(
@@ -182,6 +155,33 @@ class Run:
                 "entry": self.sink.totals.entry,
             },
         )
+
+    @property
+    def holdings(self) -> Collection[Holding]:
+        return self._figures.holdings
+
+    def open_intake(self, follow: bool) -> Intake:
+        options, declared = self._options, self._live.declared
+        followed = any(relation.followed for relation in declared.relations.values())
+        kind = PacedIntake if self.reading.streams else Intake
+        return kind(
+            list(declared.streams.values()),
+            self.deployment.journal,
+            batch_rows=options.batch_rows,
+            follow=follow,
+            network=self._followed.version if followed else lambda: self._live.version,
+            epoch=lambda: self._live.epoch,
+            next_id=lambda: self.network.next_id if self.network.live else 0,
+            turn=self._live.turn,
+            withheld=lambda: tuple(sorted(self.failures.queries)),
+            notice=options.notice,
+            components=lambda: self._components,
+            lead=options.lead,
+            refuse=not (follow and self.deployment.journal.last() is not None),
+        )
+
+    def judge(self, entry: int, reports: Sequence[TaskReport]) -> Collection[str]:
+        return ()
 
     @property
     def network(self) -> Network:
@@ -252,7 +252,7 @@ class Run:
         """What gives each record to a function."""
         return None if deliver is None else lambda line: deliver(self.records.read(line))
 
-    def _quarantine(self, failures: Mapping[str, Failure]) -> None:
+    def quarantine(self, failures: Mapping[str, Failure]) -> None:
         """Let queries fail: no entry from now on counts for them, nor those that wait."""
         self.failures.add(failures)
         self._withhold(failures)
@@ -263,13 +263,14 @@ class Run:
             failed = [name for name, failure in failures.items() if number >= failure.entry]
             self.deployment.journal.withhold(number, failed)
 
-    def _withhold_gone(self, first: int, ceased: bool) -> None:
+    def withhold_gone(self, first: int, ceased: bool) -> None:
         """Entries that were written go on without queries that were dropped since."""
         if self.network.live:
             standing = dict.fromkeys((query.name for query in self.queries.values()), 0)
             withhold_gone(self.deployment, first, self.network.version, standing)
 
-    def _committed(self, sink: Sink) -> None:
+    def committed(self) -> None:
+        sink = self.sink
         if self._options.dead_letter is None and not self._refused_before and sink.totals.dead_letters:
             self._refused_before = sink.totals.dead_letters
             self._options.notice(

@@ -141,6 +141,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "typed_json",
     ),
     "run": (
+        "graph",
         "live_queries",
         "rare_collections",
         "scratch_folder",

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Protocol
 
 from seine.errors import RunError
 from seine.graph.node import Holding
@@ -35,12 +36,39 @@ _POLL_SECONDS = 0.05
 _SECONDS_TO_LEAVE = 5.0  # that an entry may go on working for a query that is to run no more
 _SWEPT_ENTRIES = 256  # after so many the records of worker processes that are gone are removed
 
-Holdings = Callable[[int], Collection[Holding]]  # what queries hold together, in a network version
 Work = Callable[[int], Sequence[TaskReport]]  # does an entry: the reports of its tasks
-Progress = Callable[[Sink], None]
-Quarantine = Callable[[Mapping[str, Failure]], None]
-Judge = Callable[[int, Sequence[TaskReport]], Collection[str]]
-WithholdGone = Callable[[int, bool], None]
+
+
+class Driven(Protocol):
+    """The pipeline that a driver feeds, and that hears of what becomes of entries."""
+
+    @property
+    def deployment(self) -> Deployment: ...
+
+    @property
+    def sink(self) -> Sink: ...
+
+    @property
+    def holdings(self) -> Collection[Holding]:
+        """What queries hold together, whose peaks are noted."""
+
+    def open_intake(self, follow: bool) -> Intake:
+        """Read the sources, or go on reading them; entries are written as fast as it says it is `paced`."""
+
+    def judge(self, entry: int, reports: Sequence[TaskReport]) -> Collection[str]:
+        """The queries of which nothing of an entry is delivered, which was made durable."""
+
+    def committed(self) -> None:
+        """An entry more has been delivered."""
+
+    def quarantine(self, failures: Mapping[str, Failure]) -> None:
+        """Make it durable that queries failed, and withhold from them what is written."""
+
+    def withhold_gone(self, first: int, ceased: bool) -> None:
+        """Let the entries from one on go on without queries that were dropped.
+
+        With `ceased` also without those that were paused or replaced.
+        """
 
 
 class TriedOut(RunError):
@@ -50,39 +78,15 @@ class TriedOut(RunError):
 class Driver:
     """One run of a deployment, from the first entry that is not committed to the last."""
 
-    def __init__(
-        self,
-        deployment: Deployment,
-        open_intake: Callable[[bool], Intake],
-        follow: bool,
-        sink: Sink,
-        holdings: Holdings,
-        progress: Progress,
-        quarantine: Quarantine = lambda failures: None,
-        judge: Judge = lambda entry, reports: (),
-        withhold_gone: WithholdGone = lambda first, ceased: None,
-    ) -> None:
-        """`quarantine` makes it durable that queries failed, and withholds from them what is written.
-
-        `judge` names queries of which nothing of an entry is delivered, having made that durable.
-        `withhold_gone` lets the entries from one on go on without queries that were dropped, or with
-        `ceased` also without those that were paused or replaced.
-
-        If `open_intake` opens a `PacedIntake`, entries are written at the pace of the micro-batches.
-        """
-        self._deployment = deployment
-        self._open_intake = open_intake
-        self._intake = open_intake(follow)
+    def __init__(self, pipeline: Driven, follow: bool) -> None:
+        self._pipeline = pipeline
+        self._deployment = deployment = pipeline.deployment
+        self._sink = sink = pipeline.sink
+        self._intake = pipeline.open_intake(follow)
         self._following = follow
         self._end_input = False
         self._stopped = False
         self._handed_over = False
-        self._sink = sink
-        self._holdings = holdings
-        self._progress = progress
-        self._quarantine = quarantine
-        self._judge = judge
-        self._withhold_gone = withhold_gone
         self._suspected: set[tuple[int, tuple[int, ...]]] = set()  # entry and nodes that raised once
         self._suspects = Suspects(deployment)
         self._leaving: _Leaving | None = None
@@ -174,8 +178,8 @@ class Driver:
             raise RunError("the run is closed", hint="this micro-batch is repeated when it goes on")
         entry = self._deployment.journal.load(number)
         self._write_next(entry, reports)
-        withheld = self._judge(number, reports) if number > self._sink.totals.entry else ()
-        self._sink.commit(entry, reports, self._holdings(entry.network), withheld)
+        withheld = self._pipeline.judge(number, reports) if number > self._sink.totals.entry else ()
+        self._sink.commit(entry, reports, self._pipeline.holdings, withheld)
         self._deployment.journal.discard_before(entry.number)
         self._deployment.faults.clear()  # of attempts that others made up for
         if entry.number % _SWEPT_ENTRIES == 0:
@@ -183,7 +187,7 @@ class Driver:
         self._hand_over(entry)
         if 0 <= self._deployment.settings.start == entry.number - 2:  # its first batch is Spark's for good
             self._deployment.sweep()
-        self._progress(self._sink)
+        self._pipeline.committed()
 
     def _write_next(self, entry: Entry, reports: Sequence[TaskReport]) -> None:
         """Write the next entry of a paced pipeline, unless that was done before a crash.
@@ -324,12 +328,12 @@ class Driver:
     def _make_ready(self) -> None:
         """Let the entries that wait have the queries that they are to have. Nothing may run."""
         self._suspects.lay_out()
-        self._withhold_gone(self.committed, self._leaving is not None and self._leaving.holds_up)
+        self._pipeline.withhold_gone(self.committed, self._leaving is not None and self._leaving.holds_up)
         if self._leaving is not None:
             self._leaving.clear()
 
     def _fail(self, failures: Mapping[str, Failure]) -> None:
-        self._quarantine(failures)
+        self._pipeline.quarantine(failures)
         for name, failure in failures.items():
             _logger.warning("query failed: %s", failure.reason, extra={"query": name})
 
@@ -353,7 +357,7 @@ class Driver:
             return False
         if self._following and self._end_input:
             intake.close()
-            self._intake, self._following = self._open_intake(False), False
+            self._intake, self._following = self._pipeline.open_intake(False), False
             return True
         if not self._following and (self._end_input or self._sources_idle()):
             intake.end_spark_streams(final=self._end_input)
@@ -377,7 +381,7 @@ class Driver:
         if entry is None and self._following and self._end_input:
             # The journal knows how far intake got; one that does not follow goes on from there.
             self._intake.close()
-            self._intake, self._following = self._open_intake(False), False
+            self._intake, self._following = self._pipeline.open_intake(False), False
             entry = self._intake.next_entry()
         return entry is not None
 

@@ -13,7 +13,9 @@ from threading import RLock
 
 from seine.algebra.definitions import StreamDef
 from seine.catalog.catalog import Catalog
+from seine.graph.node import Holding
 from seine.intake.alignment import NO_LEAD, Lead
+from seine.intake.intake import Intake
 from seine.intake.journal import ReplayDraft
 from seine.intake.retained_entries import RetainedEntries
 from seine.intake.retention_limit import RetentionLimit
@@ -29,6 +31,7 @@ from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.operators.state.work_budget import WorkBudget
 from seine.runtime.driver import Driver
 from seine.runtime.folder.deployment import Deployment
+from seine.runtime.folder.failures import Failure
 from seine.runtime.folder.kept_functions import keep_functions, load_functions
 from seine.runtime.folder.sample_files import SampleFiles
 from seine.runtime.folder.sampling import StreamSamples
@@ -172,17 +175,7 @@ class Service:
         self._progress = options.progress
         if options.depth > planned_depth(self.deployment):
             self.intake.deepen(options.depth)
-        self.driver = Driver(
-            self.deployment,
-            lambda follow: self.intake,
-            True,
-            self.sink,
-            lambda version: (),
-            self._committed,
-            self.registrar.quarantine,
-            self._judge,
-            self.registrar.withhold_gone,
-        )
+        self.driver = Driver(self, follow=True)
         if self._sinks is not None:
             self._sinks.clear(view.sinks)
             self._follow_sinks()
@@ -238,6 +231,19 @@ class Service:
         if not pending or last is None:
             return []
         return self._histories.drafts(pending, view.declared.streams, last, advance)
+
+    @property
+    def holdings(self) -> Collection[Holding]:
+        return ()
+
+    def open_intake(self, follow: bool) -> Intake:
+        return self.intake
+
+    def quarantine(self, failures: Mapping[str, Failure]) -> None:
+        self.registrar.quarantine(failures)
+
+    def withhold_gone(self, first: int, ceased: bool) -> None:
+        self.registrar.withhold_gone(first, ceased)
 
     def _open_intake(self, options: ServiceOptions) -> ServedIntake:
         view, last = self.registrar.view, self.deployment.journal.last()
@@ -453,7 +459,7 @@ class Service:
         """What nodes have cost, by kind."""
         return kind_costs(self._costs.costs, self.published.view)
 
-    def _judge(self, entry: int, reports: Sequence[TaskReport]) -> Collection[str]:
+    def judge(self, entry: int, reports: Sequence[TaskReport]) -> Collection[str]:
         """Pause the queries of owners who had too much in an entry; of these nothing of it is delivered."""
         self._costs.add(reports, self.registrar.view.nodes)
         over = self._quota.judge(entry, reports, self.registrar.view)
@@ -461,7 +467,8 @@ class Service:
             self.changes.quarantine(over)
         return over
 
-    def _committed(self, sink: Sink) -> None:
+    def committed(self) -> None:
+        sink = self.sink
         entry = self.deployment.journal.load(sink.totals.entry)
         self.samples.add(entry, self.registrar.view.declared.streams)
         self._sample_files.save(self.samples)

@@ -44,16 +44,24 @@ class Rig:
         self.opened: list[FakeIntake] = []
         self.progress: list[int] = []
         self.count = count
-        self.driver = Driver(
-            self.made,
-            self._open,  # type: ignore[arg-type]
-            follow,
-            self.sink,
-            lambda version: (),
-            lambda sink: self.progress.append(sink.totals.entry),
-        )
+        self.driver = Driver(self, follow)  # type: ignore[arg-type]
 
-    def _open(self, follow: bool) -> FakeIntake:
+    @property
+    def deployment(self) -> Deployment:
+        return self.made
+
+    holdings = ()
+
+    def committed(self) -> None:
+        self.progress.append(self.sink.totals.entry)
+
+    def judge(self, entry: int, reports: object) -> tuple[str, ...]:
+        return ()
+
+    def withhold_gone(self, first: int, ceased: bool) -> None:
+        pass
+
+    def open_intake(self, follow: bool) -> FakeIntake:
         self.opened.append(FakeIntake(self.made, self.count, follow))
         return self.opened[-1]
 
