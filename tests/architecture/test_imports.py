@@ -29,6 +29,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "typed_json": (),
     "postgres_timeouts": (),
     "process_limits": (),
+    "storage": ("disk_sync", "typed_json"),
     "algebra": ("errors",),
     "rows": ("algebra",),
     "documents": ("algebra", "rows"),
