@@ -79,6 +79,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "topics": ("typed_json", "algebra", "errors", "intake"),
     "runtime": (
+        "storage",
         "rare_collections",
         "disk_sync",
         "algebra",

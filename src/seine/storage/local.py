@@ -36,6 +36,9 @@ class LocalStore:
     def __reduce__(self) -> tuple[type[LocalStore], tuple[str]]:
         return LocalStore, (self.folder,)
 
+    def __repr__(self) -> str:
+        return f"LocalStore({self.folder!r})"
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, LocalStore) and self.folder == other.folder
 

@@ -1,6 +1,6 @@
 """A store in memory: for runs in one process, and for tests. Imports nothing heavy.
 
-Another part of the same process finds it by a number; another process cannot have it.
+Another part of the same process finds it by its place; another process cannot have it.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ from seine.storage.store import Content, MissingObjectError, parts_of, refuse_ba
 if TYPE_CHECKING:
     import pyarrow as pa
 
+IN_MEMORY = "memory:"  # what places in memory begin with
+
 _numbers = count()
-_stores: WeakValueDictionary[int, MemoryStore] = WeakValueDictionary()
+_stores: WeakValueDictionary[str, MemoryStore] = WeakValueDictionary()
 
 
 class MemoryStore:
@@ -31,11 +33,11 @@ class MemoryStore:
     def __init__(self) -> None:
         self.objects: dict[str, bytes] = {}
         self._turn = Lock()
-        self._number = next(_numbers)
-        _stores[self._number] = self
+        self.place = f"{IN_MEMORY}{next(_numbers)}"
+        _stores[self.place] = self
 
-    def __reduce__(self) -> tuple[object, tuple[int]]:
-        return _store_of, (self._number,)
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return memory_store_at, (self.place,)
 
     def put(self, name: str, content: Content, *, settled: bool = True) -> None:
         refuse_bad_name(name)
@@ -79,5 +81,6 @@ class MemoryStore:
         """There is no disk."""
 
 
-def _store_of(number: int) -> MemoryStore:
-    return _stores[number]
+def memory_store_at(place: str) -> MemoryStore:
+    """The store that has a place, if somebody still has it."""
+    return _stores[place]

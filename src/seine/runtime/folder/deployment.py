@@ -52,6 +52,7 @@ from seine.runtime.folder.settings import (
     settings_path,
 )
 from seine.runtime.folder.versions import Versions
+from seine.storage.place import store_at
 from seine.typed_json import write_json
 
 _NEW = "name a new folder, or an empty one"
@@ -66,6 +67,7 @@ class Deployment:
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
+        self.store = store_at(folder)
 
     @cached_property
     def settings(self) -> Settings:
