@@ -8,6 +8,7 @@ import logging
 import os
 import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +18,10 @@ from seine.algebra.serialise import relation_to_json, stream_to_json
 from seine.errors import SeineError
 from seine.frontends.script.script import Declarations, Script
 from seine.graph.node import Holding
-from seine.intake.alignment import NO_LEAD, Lead
+from seine.intake.alignment import NO_LEAD, Components, Lead
+from seine.intake.fed_pipeline import NetworkMoment
 from seine.intake.intake import Intake
-from seine.intake.paced_intake import PacedIntake
+from seine.intake.journal import ReplayDraft
 from seine.intake.relations import load_relation
 from seine.intake.retention_limit import RetentionLimit
 from seine.intake.spark_feed import SourceBranch
@@ -161,24 +163,51 @@ class Run:
         return self._figures.holdings
 
     def open_intake(self, follow: bool) -> Intake:
-        options, declared = self._options, self._live.declared
-        followed = any(relation.followed for relation in declared.relations.values())
-        kind = PacedIntake if self.reading.streams else Intake
-        return kind(
-            list(declared.streams.values()),
+        options = self._options
+        return Intake(
+            list(self._live.declared.streams.values()),
             self.deployment.journal,
+            self,
             batch_rows=options.batch_rows,
             follow=follow,
-            network=self._followed.version if followed else lambda: self._live.version,
-            epoch=lambda: self._live.epoch,
-            next_id=lambda: self.network.next_id if self.network.live else 0,
-            turn=self._live.turn,
-            withheld=lambda: tuple(sorted(self.failures.queries)),
             notice=options.notice,
-            components=lambda: self._components,
             lead=options.lead,
             refuse=not (follow and self.deployment.journal.last() is not None),
         )
+
+    # ---- what intake asks
+
+    planned = None  # the shape of the pipeline stays
+
+    @property
+    def turn(self) -> AbstractContextManager[object]:
+        return self._live.turn
+
+    @property
+    def has_spark(self) -> bool:
+        return bool(self.reading.streams)
+
+    @property
+    def paced(self) -> bool:
+        return bool(self.reading.streams)
+
+    @property
+    def components(self) -> Components | None:
+        return self._components
+
+    def moment(self) -> NetworkMoment:
+        followed = any(relation.followed for relation in self._live.declared.relations.values())
+        version = self._followed.version() if followed else self._live.version
+        next_id = self.network.next_id if self.network.live else 0
+        return NetworkMoment(version, self._live.epoch, next_id, tuple(sorted(self.failures.queries)))
+
+    def before_entry(self) -> None:
+        """Queries change when somebody says so, and at no other time."""
+
+    def replays(self, advance: bool) -> Sequence[ReplayDraft]:
+        return ()
+
+    # ---- what the driver tells
 
     def judge(self, entry: int, reports: Sequence[TaskReport]) -> Collection[str]:
         return ()

@@ -55,7 +55,7 @@ def read_story(script: Path, folder: Path, batch_rows: int) -> Story:
     """A script's sources, admitted and cut into entries."""
     declarations = read_script(str(script)).declarations
     streams = list(declarations.streams.values())
-    intake = Intake(streams, Journal(str(folder)), batch_rows=batch_rows, follow=False, network=lambda: 0)
+    intake = Intake(streams, Journal(str(folder)), batch_rows=batch_rows)
     inputs = []
     while (entry := intake.next_entry()) is not None:
         rows = {name: batch for name in entry.rows if (batch := entry.batch(name)) is not None}

@@ -1,9 +1,13 @@
-"""The input of one stream: a read-ahead buffer of parsed lines, released up to a horizon in event time."""
+"""The input of one stream that the driver reads: parsed lines, released up to a horizon in event time.
+
+What it has in common with a stream that Spark reads is `Feed`.
+"""
 
 from __future__ import annotations
 
 import logging
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -14,8 +18,8 @@ from seine.algebra.definitions import StreamDef
 from seine.intake.admission import Admission, Admitted, letter
 from seine.intake.formats import Piece
 from seine.intake.future_lines import refuse_future
-from seine.intake.guarded_source import GuardedSource, StreamSource, Surroundings
-from seine.intake.intake_state import AdmissionState, LineCounts, LineCursor, StreamState
+from seine.intake.guarded_source import GuardedSource, Surroundings
+from seine.intake.intake_state import LineCounts, LineCursor, StreamState
 from seine.intake.line_block import LineBlock
 from seine.intake.parsed import Parsed
 from seine.intake.record_layout import empty_batch
@@ -46,14 +50,125 @@ class _Chunk:
         return self.piece.size(self.piece.count) - self.piece.size(self.taken)
 
 
-class StreamFeed:
+class Feed(ABC):
+    """What intake has of a stream between two entries: its admission, its counts, and when it was heard."""
+
+    def __init__(
+        self,
+        stream: StreamDef,
+        state: StreamState,
+        admission: Admission,
+        surroundings: Surroundings,
+    ) -> None:
+        self.stream = stream
+        self.admission = admission
+        self._surroundings = surroundings
+        self._counts = state.counts
+        self._heard = state.heard or int(surroundings.wall() * 1_000_000)
+        self._idle_since: float | None = None
+        self.advanced = surroundings.wall()  # when its watermark last moved
+        self.last_state = state  # as of the last call of `state`
+
+    def alter(self, stream: StreamDef) -> None:
+        """Go on with a column more, from the line after the last that was admitted."""
+        self.stream = stream
+        self.admission.alter(stream)
+
+    def note_silence(self, wall: int, quiet: bool = True) -> bool:
+        """Note whether it is idle at this wall clock: `quiet` for as long as it was declared with."""
+        idle = self.stream.idle
+        if idle is None or not quiet or wall - self._heard < idle:
+            self._idle_since = None
+        elif self._idle_since is None:
+            self._idle_since = (self._heard + idle) / 1_000_000
+            _logger.info("stream is idle", extra={"stream": self.stream.name})
+        return self._idle_since is not None
+
+    @property
+    @abstractmethod
+    def condition(self) -> SourceCondition:
+        """Whether its source can be read, and sends; any thread may ask."""
+
+    @property
+    @abstractmethod
+    def waiting(self) -> bool:
+        """Whether it has lines, or something that is missing to write down."""
+
+    @property
+    @abstractmethod
+    def ended(self) -> bool:
+        """Whether all lines have been admitted and no more can come."""
+
+    @property
+    def watermark(self) -> int:
+        """The stream's watermark; FOREVER once it has ended."""
+        return FOREVER if self.ended else self.admission.watermark
+
+    @property
+    def latest(self) -> int:
+        """The largest timestamp of an accepted tuple; NEVER before the first."""
+        return self.admission.clock
+
+    @abstractmethod
+    def reach(self) -> int | None:
+        """The largest event time of the lines at hand; None if there is no row, or all that is left."""
+
+    @abstractmethod
+    def take(self, horizon: int) -> list[Admitted]:
+        """Admit the lines at hand that stand before the first one with an event time beyond the horizon."""
+
+    @abstractmethod
+    def state(self) -> StreamState:
+        """The state to resume from, for a checkpoint."""
+
+    def status(
+        self,
+        state: StreamState,
+        watermark: int,
+        holds_back: tuple[str, ...],
+        look: bool = True,
+        stuck_for: float | None = None,
+    ) -> StreamStatus:
+        """Its status, as of the entry that has this state and watermark; any thread may ask.
+
+        Without `look` its files are not looked at, and nothing is said of its lag. For `stuck_for` seconds a
+        thread has been reading it.
+        """
+        lag = lag_of(self.stream.source, state.position) if look else Lag()
+        cursor = next(reversed(state.position.values()), None)
+        return StreamStatus(
+            stream=self.stream.name,
+            condition=self.condition if stuck_for is None else self._stuck(stuck_for),
+            file=cursor.path if cursor else "",
+            position=place_in(cursor),
+            arrivals=state.admission.arrivals,
+            lag_bytes=lag.size,
+            lag_rows=lag.rows,
+            domain=self.stream.domain,
+            watermark=None if watermark == NEVER else watermark,
+            advanced=self.advanced,
+            late=state.counts.late,
+            dead=state.counts.dead,
+            last_reason=state.counts.last_reason,
+            holds_back=holds_back,
+            lost=state.lost,
+        )
+
+    def _stuck(self, seconds: float) -> SourceCondition:
+        path = self.stream.source.path if self.stream.source is not None else ""
+        return SourceCondition("failed", time.time() - seconds, path, f"'{path}' does not answer")
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close the source, if it has one."""
+
+
+class StreamFeed(Feed):
     """Reads ahead into a buffer, admits its front, and keeps the position after the last admitted line.
 
     Law: what the buffer holds after `fill` depends on the position alone, so a feed that is resumed from a
     checkpoint admits the same lines as one that never stopped.
     """
-
-    has_lines = True  # which the driver reads
 
     def __init__(
         self,
@@ -65,37 +180,26 @@ class StreamFeed:
         refuse: bool = True,
     ) -> None:
         """With `refuse` a fault of the source that can be seen now is an error; else the stream waits."""
-        self.stream = stream
         state = state or StreamState()
-        self.admission = self._judge(state.admission, runs)
+        super().__init__(stream, state, Admission(stream, state.admission, runs), surroundings)
         self._position = dict(state.position)
-        self._counts = state.counts
-        self.advanced = surroundings.wall()  # when its watermark last moved
         self._plain_bound = stream.ahead is not None and stream.domain == "plain"
         self._latest = state.latest
         self._lost = state.lost
-        self._heard = state.heard or int(surroundings.wall() * 1_000_000)
-        self._idle_since: float | None = None
-        self._surroundings = surroundings
-        self._source = self._open_source(surroundings, refuse)
+        self._source = self._open_source(refuse)
         self._buffer: list[_Chunk] = []
-        self.last_state = self.state()  # as of the last call of `state`
+        self.state()
 
-    def _judge(self, state: AdmissionState, runs: Mapping[str, pa.RecordBatch]) -> Admission:
-        return Admission(self.stream, state, runs)
-
-    def _open_source(self, surroundings: Surroundings, refuse: bool) -> StreamSource:
+    def _open_source(self, refuse: bool) -> GuardedSource:
         layout = self.admission.layout
-        return GuardedSource(self.stream, layout, self._position, surroundings, refuse=refuse)
+        return GuardedSource(self.stream, layout, self._position, self._surroundings, refuse=refuse)
 
     def alter(self, stream: StreamDef) -> None:
-        """Go on with a column more, from the line after the last that was admitted."""
-        self.stream = stream
-        self.admission.alter(stream)
+        super().alter(stream)
         self._buffer = []
         self._source.close()
         lost = self._source.lost
-        self._source = self._open_source(self._surroundings, refuse=False)
+        self._source = self._open_source(refuse=False)
         self._source.lost = [*lost, *self._source.lost]
 
     def fill(self, lines: int, size: int, wall: int = 0) -> None:
@@ -132,22 +236,14 @@ class StreamFeed:
         """The largest timestamp before the line that is read next."""
         return max([self._latest, *[chunk.parsed.tuples.latest() for chunk in self._buffer]])
 
-    def note_silence(self, wall: int) -> bool:
-        """Note whether it is idle at this wall clock: silent for as long as it was declared with."""
-        idle = self.stream.idle
-        silent = idle is not None and not self._buffer and self._source.condition.state == "running"
-        if self._source.condition.state == "failed":
+    def note_silence(self, wall: int, quiet: bool = True) -> bool:
+        state = self._source.condition.state
+        if state == "failed":
             self._heard = wall  # it is not silent but unheard
-        if idle is None or not silent or wall - self._heard < idle:
-            self._idle_since = None
-        elif self._idle_since is None:
-            self._idle_since = (self._heard + idle) / 1_000_000
-            _logger.info("stream is idle", extra={"stream": self.stream.name})
-        return self._idle_since is not None
+        return super().note_silence(wall, quiet and not self._buffer and state == "running")
 
     @property
     def condition(self) -> SourceCondition:
-        """Whether its source can be read, and sends; any thread may ask."""
         condition, idle = self._source.condition, self._idle_since
         if idle is None or condition.state != "running":
             return condition
@@ -155,33 +251,19 @@ class StreamFeed:
 
     @property
     def waiting(self) -> bool:
-        """Whether the buffer holds lines, or there is something missing to write down."""
         return bool(self._buffer or self._source.lost)
 
     @property
     def ended(self) -> bool:
-        """Whether all lines have been admitted and no more can come."""
         return not self._buffer and self._source.exhausted()
 
-    @property
-    def watermark(self) -> int:
-        """The stream's watermark; FOREVER once it has ended."""
-        return FOREVER if self.ended else self.admission.watermark
-
-    @property
-    def latest(self) -> int:
-        """The largest timestamp of an accepted tuple; NEVER before the first."""
-        return self.admission.clock
-
     def reach(self) -> int | None:
-        """The largest event time in the buffer; None if it holds no row, or all that is left."""
         if self._source.exhausted():
             return None
         latest = max((chunk.parsed.latest() for chunk in self._buffer), default=NEVER)
         return max(self.admission.clock, latest) if latest != NEVER else None
 
     def take(self, horizon: int) -> list[Admitted]:
-        """Admit the buffered lines that stand before the first one with an event time beyond the horizon."""
         admitted = self._missing()
         while self._buffer:
             chunk = self._buffer[0]
@@ -227,7 +309,7 @@ class StreamFeed:
         return admitted
 
     def state(self) -> StreamState:
-        """The state to resume from, for a checkpoint; without positions in files that are gone for good.
+        """The state to resume from, without positions in files that are gone for good.
 
         A file that is gone may have lines in the buffer still: they are in no entry yet.
         """
@@ -241,43 +323,5 @@ class StreamFeed:
         self.last_state = StreamState(position, admission, counts, self._latest, self._heard, self._lost)
         return self.last_state
 
-    def status(
-        self,
-        state: StreamState,
-        watermark: int,
-        holds_back: tuple[str, ...],
-        look: bool = True,
-        stuck_for: float | None = None,
-    ) -> StreamStatus:
-        """Its status, as of the entry that has this state and watermark; any thread may ask.
-
-        Without `look` its files are not looked at, and nothing is said of its lag. For `stuck_for` seconds a
-        thread has been reading it.
-        """
-        lag = lag_of(self.stream.source, state.position) if look else Lag()
-        cursor = next(reversed(state.position.values()), None)
-        return StreamStatus(
-            stream=self.stream.name,
-            condition=self.condition if stuck_for is None else self._stuck(stuck_for),
-            file=cursor.path if cursor else "",
-            position=place_in(cursor),
-            arrivals=state.admission.arrivals,
-            lag_bytes=lag.size,
-            lag_rows=lag.rows,
-            domain=self.stream.domain,
-            watermark=None if watermark == NEVER else watermark,
-            advanced=self.advanced,
-            late=state.counts.late,
-            dead=state.counts.dead,
-            last_reason=state.counts.last_reason,
-            holds_back=holds_back,
-            lost=state.lost,
-        )
-
-    def _stuck(self, seconds: float) -> SourceCondition:
-        path = self.stream.source.path if self.stream.source is not None else ""
-        return SourceCondition("failed", time.time() - seconds, path, f"'{path}' does not answer")
-
     def close(self) -> None:
-        """Close the source."""
         self._source.close()

@@ -16,7 +16,7 @@ import logging
 import os
 import time
 from collections.abc import Callable, Mapping
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -42,26 +42,6 @@ class Surroundings(NamedTuple):
     follow: bool = False
     notice: Callable[[str], None] = lambda text: None
     wall: Callable[[], float] = time.time  # seconds of UTC since 1970
-
-
-class StreamSource(Protocol):
-    """What the feed of a stream asks of its source; `lost` and `moved` it takes, and clears."""
-
-    condition: SourceCondition
-    lost: list[LostBytes]
-    moved: list[MovedFile]
-
-    def read(
-        self, lines: int, size: int, position: Mapping[str, FileCursor] | None
-    ) -> tuple[Piece, Parsed] | None: ...
-
-    def exhausted(self) -> bool: ...
-
-    def unread(self) -> Mapping[str, FileCursor]: ...
-
-    def forgotten(self) -> set[str]: ...
-
-    def close(self) -> None: ...
 
 
 class GuardedSource:

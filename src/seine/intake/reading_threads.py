@@ -1,7 +1,7 @@
 """Threads that read ahead: a source whose disk or folder takes long is left behind, and nobody waits for it.
 
-    fill([a, b, c])     a, b, c are filled side by side
-    -> [a, c]           the feeds at rest; b is still being read, by its own thread, and comes back later
+    fill([a, b, c])     a, b, c are filled side by side; then a and c are at rest, and b is still being read,
+                        by its own thread, and comes back later
 
 Law: nobody but its thread touches a feed that is being filled, but for `last_state` and the clock of what was
 admitted. A feed that was slow once is not waited for at all until it is quick again.
@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from queue import SimpleQueue
 
-from seine.intake.feed import StreamFeed
+from seine.intake.feed import Feed, StreamFeed
 
 _logger = logging.getLogger(__name__)
 
@@ -50,38 +50,34 @@ class ReadingThreads:
         self._fill = fill
         self._patient = patient
         self._waiting: SimpleQueue[_Filling | None] = SimpleQueue()
-        self._under_way: dict[StreamFeed, _Filling] = {}
-        self._slow: set[StreamFeed] = set()
+        self._under_way: dict[Feed, _Filling] = {}
+        self._slow: set[Feed] = set()
         self._threads = 0
 
-    def fill(self, feeds: Sequence[StreamFeed]) -> list[StreamFeed]:
-        """Fill those that are at rest, and wait a little; the feeds at rest after that.
-
-        A feed without lines, of a stream that the driver does not read, is always at rest.
-        """
+    def fill(self, feeds: Sequence[StreamFeed]) -> None:
+        """Fill those that are at rest, and wait a little."""
         for feed in feeds:
-            if feed.has_lines and feed not in self._under_way:
+            if feed not in self._under_way:
                 self._under_way[feed] = _Filling(feed)
                 self._waiting.put(self._under_way[feed])
         self._have_threads()
         self._wait()
         self._collect()
-        return [feed for feed in feeds if feed not in self._under_way]
 
-    def at_rest(self, feed: StreamFeed) -> bool:
+    def at_rest(self, feed: Feed) -> bool:
         """Whether nobody is filling a feed."""
         return feed not in self._under_way
 
-    def is_slow(self, feed: StreamFeed) -> bool:
+    def is_slow(self, feed: Feed) -> bool:
         """Whether looking at the files of a feed takes long."""
         return feed in self._slow
 
-    def stuck_for(self, feed: StreamFeed) -> float | None:
+    def stuck_for(self, feed: Feed) -> float | None:
         """For how many seconds a feed is being read, if that is unusually long."""
         filling = self._under_way.get(feed)
         return filling.seconds if filling is not None and filling.seconds > STUCK_SECONDS else None
 
-    def close_feed(self, feed: StreamFeed) -> None:
+    def close_feed(self, feed: Feed) -> None:
         """Close a feed, now or when its reading is over."""
         self._slow.discard(feed)
         filling = self._under_way.pop(feed, None)
@@ -92,7 +88,7 @@ class ReadingThreads:
         if filling.over.is_set():  # perhaps before it could see that
             feed.close()
 
-    def close(self, feeds: Iterable[StreamFeed]) -> None:
+    def close(self, feeds: Iterable[Feed]) -> None:
         """Close all feeds and let the threads end; those that are stuck end with the process."""
         for filling in [*self._under_way.values()]:
             if self._patient or filling.feed not in self._slow:

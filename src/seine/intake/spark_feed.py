@@ -25,20 +25,11 @@ from msgspec.structs import replace
 
 from seine.algebra.definitions import StreamDef
 from seine.errors import RunError
+from seine.intake.admission import Admitted
 from seine.intake.batch_admission import TASK_NUMBERS, BatchAdmission
-from seine.intake.feed import StreamFeed
-from seine.intake.formats import Piece
-from seine.intake.guarded_source import StreamSource, Surroundings
-from seine.intake.intake_state import (
-    AdmissionState,
-    FileCursor,
-    LineCounts,
-    LostBytes,
-    MovedFile,
-    SparkState,
-    StreamState,
-)
-from seine.intake.parsed import Parsed
+from seine.intake.feed import Feed
+from seine.intake.guarded_source import Surroundings
+from seine.intake.intake_state import LineCounts, SparkState, StreamState
 from seine.intake.stream_status import SourceCondition, StreamStatus
 from seine.rows.arrow_ipc import read_ipc
 from seine.rows.clock import largest
@@ -68,10 +59,12 @@ class TaskOutcome(Protocol):
     def reason(self) -> str: ...
 
 
-class SparkFeed(StreamFeed):
-    """A feed without lines: a stream's clocks and promises between two micro-batches."""
+class SparkFeed(Feed):
+    """A feed without lines: a stream's clocks and promises between two micro-batches.
 
-    has_lines = False
+    It ends when it is said to be `at_end`: its tasks may find more.
+    """
+
     admission: BatchAdmission
 
     def __init__(
@@ -81,16 +74,35 @@ class SparkFeed(StreamFeed):
         runs: Mapping[str, pa.RecordBatch],
         surroundings: Surroundings,
     ) -> None:
-        self.spark = (state.spark if state else None) or SparkState()
-        self._unread = UnreadSource(surroundings)
-        super().__init__(stream, state, runs, surroundings)
+        state = state or StreamState()
+        super().__init__(stream, state, BatchAdmission(stream, state.admission, runs), surroundings)
+        self.spark = state.spark or SparkState()
+        self.at_end = False
+        self._opened = surroundings.wall()
         self.known_watermark = self.admission.watermark  # what stages know of it
+        self.state()
 
-    def _judge(self, state: AdmissionState, runs: Mapping[str, pa.RecordBatch]) -> BatchAdmission:
-        return BatchAdmission(self.stream, state, runs)
+    @property
+    def waiting(self) -> bool:
+        return False
 
-    def _open_source(self, surroundings: Surroundings, refuse: bool) -> StreamSource:
-        return self._unread
+    @property
+    def ended(self) -> bool:
+        return self.at_end
+
+    @property
+    def condition(self) -> SourceCondition:
+        idle = self._idle_since
+        return SourceCondition("running", self._opened) if idle is None else SourceCondition("idle", idle)
+
+    def reach(self) -> int | None:
+        return None
+
+    def take(self, horizon: int) -> list[Admitted]:
+        return []
+
+    def close(self) -> None:
+        """Its tasks read it."""
 
     def begin(self, entry: int) -> None:
         """It is a stream from this entry on."""
@@ -100,10 +112,6 @@ class SparkFeed(StreamFeed):
     @property
     def branch(self) -> SourceBranch:
         return SourceBranch(self.stream.name, self.spark.born)
-
-    def set_end(self, at_end: bool) -> None:
-        """Take it as read to its end, or not any more."""
-        self._unread.at_end = at_end
 
     @property
     def latest(self) -> int:
@@ -167,8 +175,8 @@ class SparkFeed(StreamFeed):
         return min(active, default=max(self.spark.clocks.values(), default=NEVER)) > self.admission.clock
 
     def state(self) -> StreamState:
-        """The state to resume from."""
-        self.last_state = replace(super().state(), spark=self.spark, latest=self.latest)
+        admission = self.admission.state()
+        self.last_state = StreamState({}, admission, self._counts, self.latest, self._heard, spark=self.spark)
         return self.last_state
 
     def status(
@@ -182,33 +190,6 @@ class SparkFeed(StreamFeed):
         """Its status, as of the entry that has this state and watermark."""
         known = super().status(state, watermark, holds_back, look=False)
         return replace(known, arrivals=state.spark.rows if state.spark is not None else 0)
-
-
-class UnreadSource:
-    """The source of a stream that the driver does not read."""
-
-    def __init__(self, surroundings: Surroundings) -> None:
-        self.condition = SourceCondition("running", surroundings.wall())
-        self.lost: list[LostBytes] = []
-        self.moved: list[MovedFile] = []
-        self.at_end = False
-
-    def read(
-        self, lines: int, size: int, position: Mapping[str, FileCursor] | None
-    ) -> tuple[Piece, Parsed] | None:
-        return None
-
-    def exhausted(self) -> bool:
-        return self.at_end
-
-    def unread(self) -> Mapping[str, FileCursor]:
-        return {}
-
-    def forgotten(self) -> set[str]:
-        return set()
-
-    def close(self) -> None:
-        """There is nothing to close."""
 
 
 class SourceBranch(Struct, frozen=True):

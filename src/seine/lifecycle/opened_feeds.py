@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from seine.algebra.definitions import StreamDef
-from seine.intake.feed import StreamFeed
+from seine.intake.feed import Feed
 
 
 class OpenedFeeds:
     """Feeds by the name of their stream; `close` closes those that nobody took."""
 
-    def __init__(self, open_feed: Callable[[StreamDef], StreamFeed]) -> None:
+    def __init__(self, open_feed: Callable[[StreamDef], Feed]) -> None:
         """`open_feed` refuses a stream that cannot be read, or is what we write."""
         self._open_feed = open_feed
-        self._feeds: dict[str, StreamFeed] = {}
+        self._feeds: dict[str, Feed] = {}
 
     def suffice(self, needed: Iterable[StreamDef]) -> bool:
         """Has every stream been opened, as it is declared now?"""
@@ -31,11 +31,11 @@ class OpenedFeeds:
                 self._close(stream.name)
                 self._feeds[stream.name] = self._open_feed(stream)
 
-    def of(self, needed: Iterable[StreamDef]) -> list[StreamFeed]:
+    def of(self, needed: Iterable[StreamDef]) -> list[Feed]:
         """The feeds of these streams, which must have been opened."""
         return [self._feeds[stream.name] for stream in needed]
 
-    def take(self, feeds: Sequence[StreamFeed]) -> None:
+    def take(self, feeds: Sequence[Feed]) -> None:
         """Leave feeds to somebody who closes them."""
         for feed in feeds:
             del self._feeds[feed.stream.name]

@@ -25,7 +25,7 @@ from seine.errors import TakenError
 from seine.frontends.script.script import Script
 from seine.graph.snapshot import NetworkChange
 from seine.intake.admission import Letter
-from seine.intake.feed import StreamFeed
+from seine.intake.feed import Feed
 from seine.intake.intake import Intake
 from seine.intake.retained_entries import RetainedEntries
 from seine.lifecycle.edit import (
@@ -335,7 +335,7 @@ class Registrar:
             undo.pop_all()
             return outcome
 
-    def _open_feed(self, stream: StreamDef) -> StreamFeed:
+    def _open_feed(self, stream: StreamDef) -> Feed:
         """A stream that is to join; refuses one that cannot be read, or is what we write."""
         self._policy.refuse_stream(stream)
         return self._pipeline.intake.open(stream)
@@ -393,7 +393,7 @@ class Registrar:
         )
         return _PlannedChange(after, birth_epoch, change, relations, dead, computes)
 
-    def _become_true(self, edit: Edit, planned: _PlannedChange, feeds: list[StreamFeed]) -> Outcome:
+    def _become_true(self, edit: Edit, planned: _PlannedChange, feeds: list[Feed]) -> Outcome:
         """Make a change durable and then true; `turn` is held, so no entry is cut meanwhile."""
         view, birth_epoch, computes = self.view, planned.birth_epoch, planned.computes
         begin, cease = edit.begin(view), edit.cease(view)

@@ -17,7 +17,6 @@ from seine.errors import RunError
 from seine.graph.node import Holding
 from seine.intake.intake import Intake
 from seine.intake.journal import Entry
-from seine.intake.paced_intake import PacedIntake
 from seine.intake.spark_feed import PipelineShape
 from seine.operators.state.work_budget import NodeFault
 from seine.runtime.culprits import Culprits
@@ -164,8 +163,8 @@ class Driver:
         return self._paced_intake is not None
 
     @property
-    def _paced_intake(self) -> PacedIntake | None:
-        return self._intake if isinstance(self._intake, PacedIntake) and self._intake.paced else None
+    def _paced_intake(self) -> Intake | None:
+        return self._intake if self._intake.paced else None
 
     @contextmanager
     def still(self) -> Iterator[None]:
@@ -350,7 +349,7 @@ class Driver:
             if offer:
                 self._deployment.journal.offer(self._deployment.settings.start + 1)
 
-    def _feed_paced(self, intake: PacedIntake) -> bool:
+    def _feed_paced(self, intake: Intake) -> bool:
         """Let a blank entry be worked on if something waits behind it."""
         journal, waiting = self._deployment.journal, self._written
         if waiting <= self._sink.totals.entry or journal.is_offered(waiting):

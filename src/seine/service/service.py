@@ -14,12 +14,13 @@ from threading import RLock
 from seine.algebra.definitions import StreamDef
 from seine.catalog.catalog import Catalog
 from seine.graph.node import Holding
-from seine.intake.alignment import NO_LEAD, Lead
+from seine.intake.alignment import NO_LEAD, Components, Lead
+from seine.intake.fed_pipeline import NetworkMoment
 from seine.intake.intake import Intake
 from seine.intake.journal import ReplayDraft
 from seine.intake.retained_entries import RetainedEntries
 from seine.intake.retention_limit import RetentionLimit
-from seine.intake.served_intake import ServedIntake
+from seine.intake.spark_feed import PipelineShape
 from seine.intake.stream_status import StreamStatus
 from seine.lifecycle.edited_network import planned_depth, planned_shape
 from seine.lifecycle.query_history import pending_replays
@@ -224,7 +225,7 @@ class Service:
         self._histories = HistoryReplays(retained, options.batch_rows)
         return retained
 
-    def _replays(self, advance: bool) -> list[ReplayDraft]:
+    def replays(self, advance: bool) -> list[ReplayDraft]:
         """What the next entry brings to queries that have not caught up with their history."""
         view, last = self.registrar.view, self.deployment.journal.last()
         pending = pending_replays(view, last) if view.histories and self._retained is not None else []
@@ -245,28 +246,43 @@ class Service:
     def withhold_gone(self, first: int, ceased: bool) -> None:
         self.registrar.withhold_gone(first, ceased)
 
-    def _open_intake(self, options: ServiceOptions) -> ServedIntake:
+    def _open_intake(self, options: ServiceOptions) -> Intake:
         view, last = self.registrar.view, self.deployment.journal.last()
         reached = last.number if last is not None else -1
-        return ServedIntake(
+        return Intake(
             list(view.declared.streams.values()) if options.reading else [],
             self.deployment.journal,
-            planned=planned_shape(self.deployment),
-            pacing=lambda: bool(self.deployment.settings.branches),
+            self,
             batch_rows=options.batch_rows,
             follow=True,
-            network=lambda: self.registrar.view.version,
-            epoch=lambda: self.registrar.view.epoch,
-            next_id=lambda: self.registrar.view.next_id,
-            turn=self.turn,
             fresh=frozenset(name for name, entry in view.since.items() if entry > reached),
             notice=options.notice,
-            components=lambda: self.registrar.view.stream_components,
             lead=options.lead,
             refuse=False,  # what was registered once must not keep everybody from starting
-            before_entry=self.registrar.prepare_entry,
-            replays=self._replays,
         )
+
+    # ---- what intake asks
+
+    has_spark = True
+
+    @property
+    def planned(self) -> PipelineShape:
+        return planned_shape(self.deployment)
+
+    @property
+    def paced(self) -> bool:
+        return bool(self.deployment.settings.branches)
+
+    @property
+    def components(self) -> Components | None:
+        return self.registrar.view.stream_components
+
+    def moment(self) -> NetworkMoment:
+        view = self.registrar.view
+        return NetworkMoment(view.version, view.epoch, view.next_id)
+
+    def before_entry(self) -> None:
+        self.registrar.prepare_entry()
 
     def _open_sinks(self, folder: ServiceFolder, options: ServiceOptions) -> SinkThreads:
         index, hosts = self.sink.index, self._reach.sink_hosts

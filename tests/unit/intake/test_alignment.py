@@ -10,6 +10,7 @@ import pytest
 from seine.algebra.definitions import Source, StreamDef
 from seine.algebra.types import BIGINT, TIMESTAMP, Field
 from seine.intake.alignment import NO_LEAD, Components, Lead
+from seine.intake.fed_pipeline import FixedNetwork
 from seine.intake.intake import Intake
 from seine.intake.journal import Entry, Journal
 
@@ -39,7 +40,9 @@ def first_entry(
     folder: Path, streams: list[StreamDef], components: Components | None, lead: Lead = NO_LEAD
 ) -> Entry:
     journal = Journal(str(folder / "j"))
-    intake = Intake(streams, journal, batch_rows=10, follow=True, components=lambda: components, lead=lead)
+    intake = Intake(
+        streams, journal, FixedNetwork(components=components), batch_rows=10, follow=True, lead=lead
+    )
     entry = intake.next_entry()
     assert entry is not None
     return entry

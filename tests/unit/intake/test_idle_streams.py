@@ -9,6 +9,7 @@ import pytest
 
 from seine.algebra.definitions import Source, StreamDef
 from seine.algebra.types import BIGINT, Field
+from seine.intake.fed_pipeline import FixedNetwork
 from seine.intake.intake import Intake
 from seine.intake.journal import Entry, Journal
 from seine.rows.delta import NEVER
@@ -34,8 +35,8 @@ class Streams:
         self.intake = Intake(
             self.streams,
             Journal(str(self.folder / "j")),
+            FixedNetwork(components=[frozenset("st")]),
             follow=True,
-            components=lambda: [frozenset("st")],
             wall=lambda: self.now,
             refuse=False,
         )

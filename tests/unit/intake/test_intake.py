@@ -20,6 +20,7 @@ from seine.algebra.types import BIGINT, BOOLEAN, DOUBLE, INT, STRING, TIMESTAMP,
 from seine.errors import SeineError
 from seine.intake import intake as intake_module
 from seine.intake import parquet
+from seine.intake.fed_pipeline import FixedNetwork
 from seine.intake.intake import Intake
 from seine.intake.journal import Entry, Journal
 from seine.intake.relations import load_relation
@@ -96,7 +97,7 @@ def test_entries_tell_what_the_plain_judge_says(tmp_path: Path, seed: int) -> No
     streams = make_streams(tmp_path, rng)
     expected = judged(streams)
     rows = rng.choice([5, 13, 40, None])
-    intake = Intake(streams, Journal(str(tmp_path / "j")), batch_rows=rows, network=lambda: 3)
+    intake = Intake(streams, Journal(str(tmp_path / "j")), FixedNetwork(version=3), batch_rows=rows)
     written = list(entries(intake))
     assert story(written, streams) == expected and expected["dead"] and expected["s0"]
     assert [entry.end for entry in written] == [False] * (len(written) - 1) + [True]

@@ -11,6 +11,7 @@ import pytest
 from seine.algebra.definitions import Scheme, Source, StreamDef
 from seine.algebra.types import BIGINT, Field
 from seine.errors import SeineError
+from seine.intake.fed_pipeline import FixedNetwork, NetworkMoment
 from seine.intake.intake import Intake
 from seine.intake.journal import Entry, Journal
 from seine.rows.delta import NEVER
@@ -55,8 +56,12 @@ def test_a_change_while_an_entry_is_read_is_in_it(tmp_path: Path, monkeypatch: p
     """Lines are read and admitted, then the streams change, then the entry is cut."""
     s, t = stream(tmp_path, "s", line(1, 1)), stream(tmp_path, "t", line(2, 1))
     turn, version = threading.RLock(), [1]
-    journal = Journal(str(tmp_path / "j"))
-    intake = Intake([s, t], journal, follow=True, turn=turn, network=lambda: version[0])
+
+    class Changing(FixedNetwork):
+        def moment(self) -> NetworkMoment:
+            return NetworkMoment(version[0])
+
+    intake = Intake([s, t], Journal(str(tmp_path / "j")), Changing(turn=turn), follow=True)
     u = stream(tmp_path, "u", line(3, 1))
     advance = intake._advance
 

@@ -12,6 +12,7 @@ import pytest
 from seine.algebra.definitions import Source, StreamDef
 from seine.algebra.types import BIGINT, Field
 from seine.intake import reading_threads
+from seine.intake.fed_pipeline import FixedNetwork
 from seine.intake.files import Files
 from seine.intake.intake import Intake
 from seine.intake.journal import Journal
@@ -43,8 +44,8 @@ class Sources:
     def open(self) -> None:
         streams = [StreamDef(name, FIELDS, 1, Source(str(self.folder / name))) for name in self.names]
         journal = Journal(str(self.folder / "j"))
-        components = {"components": lambda: self.together}
-        self.intake = Intake(streams, journal, follow=True, refuse=False, **components)
+        network = FixedNetwork(components=self.together)
+        self.intake = Intake(streams, journal, network, follow=True, refuse=False)
 
     def send(self, name: str, *values: int) -> None:
         with (self.folder / name).open("a") as file:
@@ -108,7 +109,7 @@ def test_entries_that_are_cut_meanwhile_keep_its_position(sources: Sources) -> N
 def test_those_that_are_joined_with_it_wait_until_it_is_stuck(
     sources: Sources, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sources.together = [frozenset("st")]
+    sources.together.append(frozenset("st"))
     sources.send("s", 1)
     sources.send("t", 1)
     sources.admit({"s": [1], "t": [1]})
@@ -139,11 +140,11 @@ def test_one_that_is_quick_again_is_waited_for(sources: Sources) -> None:
     sources.hung = {"s"}
     sources.send("t", 1)
     sources.admit({"t": [1]})
-    feed = sources.intake._feeds[0]
-    assert sources.intake._threads.is_slow(feed)
+    feed = next(iter(sources.intake._feeds))
+    assert sources.intake._feeds.threads.is_slow(feed)
     sources.hung = set()
     sources.mended.set()
-    while sources.intake._threads.is_slow(feed):
+    while sources.intake._feeds.threads.is_slow(feed):
         sources.intake.next_entry()
     sources.send("s", 5)
     sources.admit({"s": [5]})

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 
 from seine.algebra.definitions import Source, StreamDef
 from seine.algebra.types import BIGINT, Field
+from seine.intake.fed_pipeline import FixedNetwork
 from seine.intake.intake import Intake
 from seine.intake.journal import Journal
 
@@ -26,9 +27,9 @@ def test_the_status_of_streams(tmp_path: Path) -> None:
     intake = Intake(
         streams,
         Journal(str(tmp_path / "j")),
+        FixedNetwork(components=[frozenset("st")]),
         batch_rows=4,
         follow=True,
-        components=lambda: [frozenset("st")],
     )
     before = intake.stream_states()
     assert [(one.stream, one.position, one.watermark) for one in before] == [("s", 0, None), ("t", 0, None)]

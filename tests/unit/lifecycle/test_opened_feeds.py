@@ -9,7 +9,7 @@ import pytest
 
 from seine.algebra.definitions import StreamDef
 from seine.errors import SeineError
-from seine.intake.feed import StreamFeed
+from seine.intake.feed import Feed
 from tests.support.service_rig import STREAM, Rig
 
 OTHER = STREAM.replace("STREAM s", "STREAM t").replace("s.jsonl", "t.jsonl")
@@ -25,7 +25,7 @@ class SlowOpening:
         intake = rig.service.intake
         kept = intake.open
 
-        def open_slowly(stream: StreamDef, refuse: bool = True) -> StreamFeed:
+        def open_slowly(stream: StreamDef, refuse: bool = True) -> Feed:
             self.began.set()
             assert self.go.wait(60)
             feed = kept(stream, refuse)

@@ -21,6 +21,7 @@ class FakeIntake:
 
     def __init__(self, made: Deployment, count: int, follow: bool) -> None:
         self.journal, self.count, self.follow, self.closed = made.journal, count, follow, False
+        self.paced = False
 
     def next_entry(self) -> Entry | None:
         last = self.journal.last()
