@@ -19,8 +19,7 @@ from benchmarks.template_engines.template_relation import TemplateRelation
 from benchmarks.template_engines.witness_relations import DocumentBatch
 from seine.algebra.arrays import IntArray
 from seine.graph.node import Port
-from seine.operators.documents.document_join import DocumentJoinOperator, OtherDocuments
-from seine.operators.documents.document_join_node import DocumentJoinNode
+from seine.operators.documents.document_join import DocumentJoinNode, DocumentJoinOperator, OtherDocuments
 from seine.operators.documents.join_classes import NO_TIME_BOUND, JoinClasses, Orientation
 from seine.operators.documents.operand_rows import OPERAND, PAIR
 from seine.operators.documents.pair_candidates import PairClasses, ProbingWitnesses

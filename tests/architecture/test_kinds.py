@@ -17,13 +17,13 @@ from seine.algebra.star import MemoryLimit, StarItem
 from seine.algebra.types import BIGINT, Type
 from seine.graph.node import FilteringNode, Node, SelectingNode
 from seine.graph.node_kinds import NodeKinds, node_to_json
-from seine.operators.group.breaker_node import SetOperatorNode
+from seine.operators.group.set_operations import SetOperatorNode
 from seine.operators.kinds import KINDS
 from seine.operators.step.working_nodes import StatefulNode, StatelessNode
 from tests.architecture.source_tree import FILES, imports_of, module_of, package_of
 
 BASES = {Node, FilteringNode, SelectingNode, StatefulNode, StatelessNode, SetOperatorNode}
-LEAVES = {"seine.operators.stream.source_node", "seine.operators.stream.punctuations_node"}
+LEAVES = {"seine.operators.stream.source"}
 
 every_kind = pytest.mark.parametrize("cls", [*KINDS], ids=lambda cls: cls.kind)
 

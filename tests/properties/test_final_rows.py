@@ -17,7 +17,7 @@ import pytest
 
 from seine.operators.group import group_release
 from seine.operators.join import settled_rows
-from seine.operators.state import retractable_rows
+from seine.operators.state import runs
 from seine.safety.verdict import verdict
 from tests.support.live_runs import Pipeline, Story, alone, read_story
 from tests.support.seeds import seed_range, seeds
@@ -148,7 +148,7 @@ def test_what_is_held_does_not_grow(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     """Each by itself: what one keeps does not hide behind others."""
     monkeypatch.setattr(group_release, "TUPLES_BETWEEN_RELEASES", 0)
     monkeypatch.setattr(settled_rows, "ROWS_LOOKED_AT_A_STEP", 0)
-    monkeypatch.setattr(retractable_rows, "TOMBSTONES_BEFORE_SWEEP", 8)
+    monkeypatch.setattr(runs, "TOMBSTONES_BEFORE_SWEEP", 8)
     tuples = random_tuples(Random(1), 150)
     for name in Random(0).sample([*QUERIES], len(seed_range(6))):
         folder = tmp_path / name

@@ -11,7 +11,7 @@ from random import Random
 
 import pytest
 
-from seine.operators.search import reach
+from seine.operators.search import distances
 from seine.operators.state.work_budget import WorkBudget
 from seine.run_local import LocalResult, run_local
 from tests.support.scenario_text import whole_record
@@ -74,8 +74,8 @@ def test_reach_of_a_hot_value_is_bounded(tmp_path: Path, monkeypatch: pytest.Mon
     """Terms that would cost too much lose their reach; nobody fails, and no answer changes."""
     path = write(tmp_path, 2)
     usual = run_local(path, budget=BUDGET)
-    monkeypatch.setattr(reach, "LEAST_REACH_OF_STEP", 50)
-    monkeypatch.setattr(reach, "REACH_OF_TUPLE", 0)
+    monkeypatch.setattr(distances, "LEAST_REACH_OF_STEP", 50)
+    monkeypatch.setattr(distances, "REACH_OF_TUPLE", 0)
     bounded = run_local(path, budget=WorkBudget())
     assert not failures(usual) and not failures(bounded) and len(usual.records) > 100
     assert sorted(map(str, map(whole_record, usual.records))) == sorted(

@@ -18,8 +18,8 @@ from typing import Any
 
 from seine.network.network import Network
 from seine.network.plan.strategy import AT_ONCE, TWO_BY_TWO, Strategy
-from seine.operators.join.join_node import JoinNode
-from seine.operators.multi_join.multi_join_node import MultiJoinNode
+from seine.operators.join.join import JoinNode
+from seine.operators.multi_join.multi_join import MultiJoinNode
 from seine.operators.state.runs import Runs
 from seine.rows.delta import FOREVER
 from seine.safety.held_punctuations import held_schemes

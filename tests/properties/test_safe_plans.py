@@ -20,8 +20,8 @@ from seine.network.joins.join_trees import tree_plan
 from seine.network.network import Network
 from seine.network.plan.strategy import AT_ONCE, TWO_BY_TWO, Strategy
 from seine.operators.join.derived_punctuations import WAITING, DerivedPunctuationsNode
-from seine.operators.join.join_node import JoinNode
-from seine.operators.multi_join.multi_join_node import MultiJoinNode
+from seine.operators.join.join import JoinNode
+from seine.operators.multi_join.multi_join import MultiJoinNode
 from seine.rows.delta import FOREVER
 from seine.safety.verdict import verdict
 from tests.support.freed_runs import FAR, LARGEST_BATCH, LATE, joined_starts, query_of, write_lines

@@ -18,7 +18,7 @@ from seine.algebra.functions import resolve_cast
 from seine.algebra.plan import AggregateCall
 from seine.algebra.types import BIGINT, BOOLEAN, DOUBLE, STRING, Type
 from seine.graph.node import Port
-from seine.operators.group.aggregate_node import AggregateNode
+from seine.operators.group.aggregate import AggregateNode
 from tests.support.changelog_law import (
     Results,
     Row,

@@ -13,16 +13,14 @@ from seine.algebra.definitions import StreamDef
 from seine.algebra.plan import Query, Scan, walk
 from seine.graph.node import Node
 from seine.network.network import Network
-from seine.operators.group.aggregate_node import AggregateNode
-from seine.operators.group.distinct_node import DistinctNode
-from seine.operators.group.except_node import ExceptNode
-from seine.operators.group.multiset_node import MultisetNode
+from seine.operators.group.aggregate import AggregateNode
+from seine.operators.group.set_operations import DistinctNode, ExceptNode, MultisetNode
 from seine.operators.join.derived_punctuations import DerivedPunctuationsNode
-from seine.operators.join.join_node import JoinNode
+from seine.operators.join.join import JoinNode
 from seine.operators.join.time_bounds import reaches
-from seine.operators.multi_join.multi_join_node import MultiJoinNode
-from seine.operators.multi_join.multi_time_bounds import bounds_of
-from seine.operators.stream.punctuations_node import PunctuationsNode
+from seine.operators.multi_join.multi_join import MultiJoinNode
+from seine.operators.multi_join.multi_join_shape import bounds_of
+from seine.operators.stream.source import PunctuationsNode
 
 
 def streams_freed_by_joins(network: Network, query: Query) -> dict[str, bool]:

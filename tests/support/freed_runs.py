@@ -19,7 +19,7 @@ import numpy as np
 from seine.algebra.plan import Query
 from seine.frontends.script.parser import read_script
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
-from seine.operators.state.retractable_rows import RetractableRows
+from seine.operators.state.runs import RetractableRows
 from seine.operators.state.sorted_run import END, START
 from seine.operators.state.store import Store
 from seine.rows.delta import FOREVER

@@ -16,9 +16,8 @@ from seine.algebra.expressions import Column, Expression, columns_of, split_shap
 from seine.algebra.types import Type
 from seine.graph.node import Filter, Port
 from seine.graph.parameter_table import ParameterTable
-from seine.operators.join.join import JoinOperator
-from seine.operators.join.join_node import JoinNode
-from seine.operators.match.filters import any_of
+from seine.operators.join.join import JoinNode, JoinOperator
+from seine.operators.match.any_of import any_of
 from seine.operators.state.operator import Operator
 from seine.operators.state.store import MemoryStore
 from seine.rows.clock import Clock

@@ -17,14 +17,13 @@ from seine.evaluate.data_columns import DataColumns
 from seine.frontends.script.parser import parse_script
 from seine.network.network import Network, build_network
 from seine.operators.join.lookup import index_relation
-from seine.operators.limited.limited_join import LimitedOperator
-from seine.operators.limited.limited_node import LimitedNode
-from seine.operators.limited.memory_account import MemoryAccount
-from seine.operators.match.filters import any_of
-from seine.operators.match.prefilter_node import PrefilterNode
+from seine.operators.limited.join_memory import MemoryAccount
+from seine.operators.limited.limited_join import LimitedNode, LimitedOperator
+from seine.operators.match.any_of import any_of
+from seine.operators.match.prefilter import PrefilterNode
 from seine.operators.state.relation_index import RelationIndex
 from seine.operators.state.store import MemoryStore
-from seine.operators.stream.source_node import SourceNode
+from seine.operators.stream.source import SourceNode
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, NEVER, Delta
 

@@ -17,10 +17,17 @@ from seine.algebra.expressions import Column, Expression
 from seine.algebra.types import BIGINT, Type
 from seine.algebra.upper_bounds import Terms
 from seine.graph.node import Port
-from seine.operators.match.filters import any_of
-from seine.operators.multi_join.multi_join import EAGER, MultiJoinOperator, PurgePace
-from seine.operators.multi_join.multi_join_node import Member, MultiJoinNode, Punctuated, Static
-from seine.operators.multi_join.multi_time_bounds import TimeBound
+from seine.operators.match.any_of import any_of
+from seine.operators.multi_join.multi_join import (
+    EAGER,
+    Member,
+    MultiJoinNode,
+    MultiJoinOperator,
+    Punctuated,
+    PurgePace,
+    Static,
+)
+from seine.operators.multi_join.multi_join_shape import TimeBound
 from seine.operators.state.store import MemoryStore
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, NEVER, Delta, data_names

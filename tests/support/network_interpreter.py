@@ -10,16 +10,15 @@ from seine.algebra.plan import LookupKind, SetKind
 from seine.graph.node import Filter, FilteringNode, Node
 from seine.graph.parameter_table import ParameterTable
 from seine.network.network import Network
-from seine.operators.group.aggregate_node import AggregateNode
-from seine.operators.group.except_node import ExceptNode
-from seine.operators.group.multiset_node import MultisetNode
-from seine.operators.group.partner_lookup_node import PartnerLookupNode
-from seine.operators.join.join_node import JoinNode
-from seine.operators.join.lookup_node import LookupNode
-from seine.operators.match.deliver_node import DeliverNode
-from seine.operators.match.fan_step import FanNode
-from seine.operators.match.prefilter_node import PrefilterNode
-from seine.operators.stream.source_node import SourceNode
+from seine.operators.group.aggregate import AggregateNode
+from seine.operators.group.partner_lookup import PartnerLookupNode
+from seine.operators.group.set_operations import ExceptNode, MultisetNode
+from seine.operators.join.join import JoinNode
+from seine.operators.join.lookup import LookupNode
+from seine.operators.match.deliver import DeliverNode
+from seine.operators.match.fan import FanNode
+from seine.operators.match.prefilter import PrefilterNode
+from seine.operators.stream.source import SourceNode
 from tests.support.plan_interpreter import Data, Row, fold, partner_lookup, set_operation, value
 
 

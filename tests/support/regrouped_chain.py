@@ -12,7 +12,7 @@ import pyarrow as pa
 from seine.algebra.expressions import Column, shift_columns
 from seine.algebra.plan import AggregateCall
 from seine.graph.node import Port
-from seine.operators.group.aggregate_node import AggregateNode, AggregateOperator
+from seine.operators.group.aggregate import AggregateNode, AggregateOperator
 from seine.operators.state.store import MemoryStore
 from seine.rows.clock import Clock
 from seine.rows.delta import Delta, PartialAggregates

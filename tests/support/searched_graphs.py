@@ -15,13 +15,10 @@ from seine.algebra.types import BIGINT, STRING
 from seine.evaluate.data_columns import DataColumns
 from seine.graph.node import Port
 from seine.graph.parameter_table import ParameterTable
-from seine.operators.search.keyword_search import SearchOperator
-from seine.operators.search.search_node import SearchNode
+from seine.operators.search.keyword_search import SearchNode, SearchOperator
 from seine.operators.search.searches import SearchRow, TableScope
-from seine.operators.search.term_codes import term_code
 from seine.operators.search.tuple_columns import TUPLE_TYPES
-from seine.operators.search.watch_node import WatchNode
-from seine.operators.search.watch_step import WatchStep
+from seine.operators.search.watch import WatchNode, WatchStep, term_code
 from seine.operators.search.watched_schema import WatchedEdge, WatchedTable
 from seine.operators.state.store import MemoryStore
 from seine.rows.clock import Clock

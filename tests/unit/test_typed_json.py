@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from msgspec import Struct
 
-from seine.operators.limited.memory_account import MemoryAccount
+from seine.operators.limited.join_memory import MemoryAccount
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, NEVER
 from seine.runtime.flow.control_record import ControlRecord

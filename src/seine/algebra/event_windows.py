@@ -8,7 +8,7 @@
 
 A window of GROUP BY is two keys, its start and its end: when the watermark has passed the end, the group is
 final, whatever the window's length. As a value of one row the two calls give the latest window that has the
-time; as keys of groups (`operators/match/fan_step.py`) they give all of them, one group for each. If
+time; as keys of groups (`operators/match/fan.py`) they give all of them, one group for each. If
 length and slide are equal (a tumbling window) these are the same. A constant is a BIGINT: plain units, or
 microseconds where the time is a TIMESTAMP.
 """

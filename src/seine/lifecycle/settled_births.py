@@ -32,7 +32,7 @@ from seine.graph.node import Node
 from seine.intake.journal import Entry
 from seine.lifecycle.view import RegisteredQuery, View
 from seine.network.network import Network
-from seine.operators.group.aggregate_node import AggregateNode
+from seine.operators.group.aggregate import AggregateNode
 from seine.operators.join.final_time import first_beyond
 
 MOST_SETTLED_AT_ONCE = 200  # queries that are looked at between two entries, which wait meanwhile

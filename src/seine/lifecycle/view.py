@@ -27,7 +27,7 @@ from seine.graph.node import Holding, Node
 from seine.network.network import Network
 from seine.network.state_places import state_places
 from seine.network.stream_components import stream_components
-from seine.operators.limited.limited_node import LimitedNode
+from seine.operators.limited.limited_join import LimitedNode
 from seine.optimizer.estimates import Estimates
 from seine.runtime.folder.failures import Failure
 from seine.runtime.history_replay import HistoryStart

@@ -65,8 +65,8 @@ from seine.network.searches.search_placing import place_search
 from seine.network.searches.search_scopes import SearchScopes
 from seine.network.site.node_memo import NO_TABLE, NodeMemo
 from seine.network.site.placing import UNPLACED, BlockRows, Placer, port_of
-from seine.operators.match.deliver_node import DeliverNode, deliver_signature
-from seine.operators.step.record_form import Form
+from seine.operators.match.deliver import DeliverNode, deliver_signature
+from seine.operators.step.working_nodes import Form
 from seine.optimizer.block import Block, Blocks
 from seine.optimizer.estimates import Estimates
 from seine.optimizer.fixed_frames import fixed_reach

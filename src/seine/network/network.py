@@ -35,8 +35,8 @@ from seine.network.searches.search_scopes import SearchScopes
 from seine.network.site.node_memo import NodeMemo, NotStandingError
 from seine.network.site.placing import Placer
 from seine.network.state_places import state_places
-from seine.operators.limited.limited_node import LimitedNode
-from seine.operators.match.deliver_node import DeliverNode
+from seine.operators.limited.limited_join import LimitedNode
+from seine.operators.match.deliver import DeliverNode
 from seine.optimizer.block import Blocks
 from seine.optimizer.estimates import Estimates
 from seine.safety.verdict_story import Nested

@@ -3,43 +3,36 @@
 from __future__ import annotations
 
 from seine.graph.node_kinds import NodeKinds
-from seine.operators.documents.complete_node import CompleteNode
-from seine.operators.documents.document_join_node import DocumentJoinNode
-from seine.operators.documents.partial_node import PartialNode
-from seine.operators.documents.publish_node import PublishNode
-from seine.operators.documents.witness_node import WitnessNode
-from seine.operators.group.aggregate_node import AggregateNode
+from seine.operators.documents.complete import CompleteNode
+from seine.operators.documents.document_join import DocumentJoinNode
+from seine.operators.documents.partial import PartialNode
+from seine.operators.documents.publish import PublishNode
+from seine.operators.documents.witness import WitnessNode
+from seine.operators.group.aggregate import AggregateNode, PaneFanNode, RegroupNode
 from seine.operators.group.changelog import ChangelogNode
-from seine.operators.group.distinct_node import DistinctNode
-from seine.operators.group.except_node import ExceptNode
-from seine.operators.group.final import FinalNode
+from seine.operators.group.final import FinalNode, SettledNode
 from seine.operators.group.final_partners import FinalPartnersNode
-from seine.operators.group.merge_node import MergeNode
-from seine.operators.group.multiset_node import MultisetNode
 from seine.operators.group.once import OnceNode
-from seine.operators.group.pane_fan_node import PaneFanNode
-from seine.operators.group.partner_lookup_node import PartnerLookupNode
-from seine.operators.group.regroup_node import RegroupNode
-from seine.operators.group.session_node import SessionNode
-from seine.operators.group.settled_node import SettledNode
+from seine.operators.group.partner_lookup import PartnerLookupNode
+from seine.operators.group.session import SessionNode
+from seine.operators.group.set_operations import DistinctNode, ExceptNode, MergeNode, MultisetNode
 from seine.operators.join.derived_punctuations import DerivedPunctuationsNode
-from seine.operators.join.join_node import JoinNode
-from seine.operators.join.lookup_node import LookupNode
-from seine.operators.limited.limited_node import LimitedNode
-from seine.operators.match.deliver_node import DeliverNode
-from seine.operators.match.fan_step import FanNode
-from seine.operators.match.prefilter_node import PrefilterNode
-from seine.operators.multi_join.multi_join_node import MultiJoinNode
-from seine.operators.rank.over_node import OverNode
-from seine.operators.rank.rank_node import RankNode
+from seine.operators.join.join import JoinNode
+from seine.operators.join.lookup import LookupNode
+from seine.operators.limited.limited_join import LimitedNode
+from seine.operators.match.deliver import DeliverNode
+from seine.operators.match.fan import FanNode
+from seine.operators.match.prefilter import PrefilterNode
+from seine.operators.multi_join.multi_join import MultiJoinNode
+from seine.operators.rank.over import OverNode
+from seine.operators.rank.rank import RankNode
 from seine.operators.search.alive_top import AliveTopNode
-from seine.operators.search.period_top_node import PeriodTopNode
-from seine.operators.search.search_node import SearchNode
-from seine.operators.search.spot_node import SpotNode
-from seine.operators.search.watch_node import WatchNode
-from seine.operators.stream.punctuations_node import PunctuationsNode
-from seine.operators.stream.resolve_node import ResolveNode
-from seine.operators.stream.source_node import SourceNode
+from seine.operators.search.keyword_search import SearchNode
+from seine.operators.search.period_top import PeriodTopNode
+from seine.operators.search.spot import SpotNode
+from seine.operators.search.watch import WatchNode
+from seine.operators.stream.resolve import ResolveNode
+from seine.operators.stream.source import PunctuationsNode, SourceNode
 
 KINDS = NodeKinds(
     SourceNode,

@@ -25,10 +25,10 @@ from seine.graph.node import Filter
 from seine.graph.parameter_table import ParameterTable
 from seine.intake.journal import Entry
 from seine.network.network import Network
-from seine.operators.match.filters import any_of
-from seine.operators.match.prefilter_node import PrefilterNode
-from seine.operators.stream.resolve_node import ResolveNode
-from seine.operators.stream.source_node import SourceNode
+from seine.operators.match.any_of import any_of
+from seine.operators.match.prefilter import PrefilterNode
+from seine.operators.stream.resolve import ResolveNode
+from seine.operators.stream.source import SourceNode
 from seine.runtime.flow.admitted_rows import source_delta
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.failures import Failure

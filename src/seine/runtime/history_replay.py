@@ -27,7 +27,7 @@ from seine.algebra.arrays import BoolArray, IntArray
 from seine.algebra.definitions import StreamDef
 from seine.intake.journal import Entry, ReplayDraft
 from seine.intake.retained_entries import ENTRY_NUMBER, RetainedEntries
-from seine.operators.stream.fifo import QueuedArrivals, Takers, take_fronts
+from seine.operators.stream.resolve import QueuedArrivals, Takers, take_fronts
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, NEVER, data_names
 from seine.rows.grouping import group_rows

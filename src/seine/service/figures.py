@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from seine.graph.node import StatePlace
-from seine.operators.limited.memory_account import MemoryAccount
+from seine.operators.limited.join_memory import MemoryAccount
 from seine.runtime.output.sink import Sink
 from seine.runtime.output.totals import Totals, rows_at
 

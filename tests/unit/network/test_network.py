@@ -31,10 +31,10 @@ from seine.network.plan.running_plan import MOST_TABLES
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.network.site.partitioning import needs_exchange
 from seine.operators.group.changelog import ChangelogNode
-from seine.operators.join.join_node import JoinNode
-from seine.operators.match.deliver_node import DeliverNode
-from seine.operators.match.prefilter_node import PrefilterNode
-from seine.operators.stream.punctuations_node import PunctuationsNode
+from seine.operators.join.join import JoinNode
+from seine.operators.match.deliver import DeliverNode
+from seine.operators.match.prefilter import PrefilterNode
+from seine.operators.stream.source import PunctuationsNode
 from seine.optimizer.estimates import Estimates, Sample
 from tests.support.front_end import TABLES, parse
 from tests.support.network_interpreter import interpret_network

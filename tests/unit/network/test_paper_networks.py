@@ -12,8 +12,8 @@ from seine.network.network import Network, build_network
 from seine.network.show.explain import explain_text
 from seine.network.show.labels import Labels
 from seine.network.show.query_story import Story
-from seine.operators.match.deliver_node import DeliverNode
-from seine.operators.match.prefilter_node import PrefilterNode
+from seine.operators.match.deliver import DeliverNode
+from seine.operators.match.prefilter import PrefilterNode
 
 STREAM = """\
 CREATE STREAM f (tran_id BIGINT, type BIGINT, sacct STRING, racct STRING, sbank BIGINT, rbank BIGINT,

@@ -10,8 +10,8 @@ import pytest
 from seine.cli.main import main
 from seine.frontends.script.parser import read_script
 from seine.network.network import Network
-from seine.operators.join.join_node import JoinNode
-from seine.operators.match.prefilter_node import PrefilterNode
+from seine.operators.join.join import JoinNode
+from seine.operators.match.prefilter import PrefilterNode
 from seine.run import Options, Run
 from seine.run_local import run_local
 from seine.runtime.local_host import LocalHost

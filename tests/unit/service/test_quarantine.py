@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from seine.errors import SeineError
-from seine.operators.group.distinct import DistinctOperator
+from seine.operators.group.set_operations import DistinctOperator
 from seine.operators.join.join import JoinOperator
 from seine.operators.state.work_budget import WorkBudget
 from seine.rows.delta import Delta

@@ -32,9 +32,9 @@ from seine.network.plan.birth import with_arrival
 from seine.network.plan.block_conditions import split_constants
 from seine.network.site.placing import UNPLACED, BlockRows, NodeFields, Placer, port_of
 from seine.operators.documents.class_forms import constants_of
-from seine.operators.documents.complete_node import CompleteNode, complete_signature
+from seine.operators.documents.complete import CompleteNode, complete_signature
 from seine.operators.documents.document_form import DocumentForm, FormBlock, FormItem
-from seine.operators.documents.document_join_node import DocumentJoinNode, document_join_signature
+from seine.operators.documents.document_join import DocumentJoinNode, document_join_signature
 from seine.operators.documents.join_classes import NO_TIME_BOUND
 from seine.operators.documents.operand_rows import (
     APART,
@@ -49,9 +49,9 @@ from seine.operators.documents.operand_rows import (
     TAG,
     result_types,
 )
-from seine.operators.documents.partial_node import PartialNode, partial_signature
-from seine.operators.documents.publish_node import PublishNode, publish_signature
-from seine.operators.documents.witness_node import WitnessNode, witness_signature
+from seine.operators.documents.partial import PartialNode, partial_signature
+from seine.operators.documents.publish import PublishNode, publish_signature
+from seine.operators.documents.witness import WitnessNode, witness_signature
 
 _KEY = (Column(IDENTITY, BIGINT),)
 

@@ -15,8 +15,8 @@ from seine.network.groups.vertical_expansion import WantedGrouping
 from seine.network.plan.block_conditions import Shaped
 from seine.network.site.partitioning import needs_exchange
 from seine.network.site.placing import UNPLACED, BlockRows, Placer, columns_of_types, port_of
-from seine.operators.group.aggregate_node import AggregateNode, aggregate_signature
-from seine.operators.match.fan_step import FanNode
+from seine.operators.group.aggregate import AggregateNode, aggregate_signature
+from seine.operators.match.fan import FanNode
 
 TAG_VALUE = (Literal(0, BIGINT),)
 

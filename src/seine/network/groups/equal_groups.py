@@ -23,19 +23,20 @@ from seine.graph.claims import Claim, RowClaim, TagClaim, claimed_nodes
 from seine.graph.node import Node
 from seine.network.groups.vertical_expansion import Place
 from seine.network.site.node_memo import NodeMemo
-from seine.operators.group.aggregate_node import AggregateNode, least_rows
-from seine.operators.group.breaker_node import SetOperatorNode
+from seine.operators.group.aggregate import AggregateNode, RegroupNode, least_rows
 from seine.operators.group.changelog import ChangelogNode
-from seine.operators.group.distinct_node import DistinctNode
-from seine.operators.group.except_node import ExceptNode
-from seine.operators.group.merge_node import MergeNode
-from seine.operators.group.multiset_node import MultisetNode
-from seine.operators.group.regroup_node import RegroupNode
-from seine.operators.match.deliver_node import DeliverNode
-from seine.operators.match.fan_step import FanNode
-from seine.operators.match.prefilter_node import PrefilterNode
-from seine.operators.stream.resolve_node import ResolveNode
-from seine.operators.stream.source_node import SourceNode
+from seine.operators.group.set_operations import (
+    DistinctNode,
+    ExceptNode,
+    MergeNode,
+    MultisetNode,
+    SetOperatorNode,
+)
+from seine.operators.match.deliver import DeliverNode
+from seine.operators.match.fan import FanNode
+from seine.operators.match.prefilter import PrefilterNode
+from seine.operators.stream.resolve import ResolveNode
+from seine.operators.stream.source import SourceNode
 
 _ARRIVAL, _TAG = "arrival", "tag"
 _MOVABLE = (AggregateNode, DistinctNode, ExceptNode, MultisetNode, ChangelogNode)

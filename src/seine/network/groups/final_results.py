@@ -30,7 +30,7 @@ from seine.network.groups.vertical_expansion import has_window
 from seine.network.joins.heard_joins import HeardJoins
 from seine.network.site.partitioning import needs_exchange
 from seine.network.site.placing import Placer, port_of
-from seine.operators.group.aggregate_node import AggregateNode
+from seine.operators.group.aggregate import AggregateNode
 from seine.operators.group.final import FinalNode
 from seine.operators.join.final_time import FinalTime
 from seine.optimizer.block import Block

@@ -15,15 +15,13 @@ from seine.network.groups.pipeline_breakers import BreakerRows
 from seine.network.joins.heard_joins import HeardJoins
 from seine.network.joins.join_punctuations import claim_punctuations, place_punctuations
 from seine.network.site.placing import Placer
-from seine.operators.group.aggregate_node import AggregateNode
-from seine.operators.group.distinct_node import DistinctNode
-from seine.operators.group.except_node import ExceptNode
+from seine.operators.group.aggregate import AggregateNode
 from seine.operators.group.group_release import Releases
-from seine.operators.group.multiset_node import MultisetNode
+from seine.operators.group.set_operations import DistinctNode, ExceptNode, MultisetNode
 from seine.operators.join.final_time import FinalTime
-from seine.operators.join.purge_rule import PurgeRule
-from seine.operators.rank.over_node import OverNode
-from seine.operators.rank.rank_node import RankNode
+from seine.operators.join.join_purge import PurgeRule
+from seine.operators.rank.over import OverNode
+from seine.operators.rank.rank import RankNode
 from seine.safety.states.final_groups import Finality, KeyScheme
 
 

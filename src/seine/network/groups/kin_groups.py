@@ -28,9 +28,9 @@ from seine.network.groups.equal_groups import birthless_constants, delivered_pla
 from seine.network.groups.partial_aggregates import finer_of, group_keys, tag_of_groups
 from seine.network.groups.vertical_expansion import Place, WantedGrouping
 from seine.network.site.node_memo import NodeMemo
-from seine.operators.group.aggregate_node import AggregateNode, rows_signature
-from seine.operators.match.deliver_node import DeliverNode
-from seine.operators.match.fan_step import FanNode
+from seine.operators.group.aggregate import AggregateNode, rows_signature
+from seine.operators.match.deliver import DeliverNode
+from seine.operators.match.fan import FanNode
 
 MOST_KIN = 8  # groupings of the same rows for which a younger query prepares
 _FEW_FAMILIES = 1000  # that may be known in vain, before those are looked for that are gone

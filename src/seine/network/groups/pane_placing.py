@@ -33,11 +33,10 @@ from seine.network.groups.vertical_expansion import WantedGrouping
 from seine.network.plan.block_conditions import Shaped
 from seine.network.site.partitioning import needs_exchange
 from seine.network.site.placing import UNPLACED, Placer, columns_of_types, port_of
-from seine.operators.group.aggregate_node import AggregateNode, aggregate_signature
+from seine.operators.group.aggregate import AggregateNode, PaneFanNode, aggregate_signature
 from seine.operators.group.group_release import Releases
-from seine.operators.group.pane_fan_node import PaneFanNode
 from seine.operators.join.final_time import FinalTime
-from seine.operators.match.fan_step import FanNode
+from seine.operators.match.fan import FanNode
 
 _UNITS_OF_TIME = (3_600_000_000, 60_000_000, 1_000_000, 1_000, 1)  # microseconds: an hour, a minute, ...
 _UNITS_OF_NUMBERS = tuple(10**digits for digits in range(12, -1, -1))

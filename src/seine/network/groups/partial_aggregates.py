@@ -14,8 +14,8 @@ from seine.algebra.expressions import Call, Column, Expression, Literal, shift_c
 from seine.algebra.plan import AggregateCall
 from seine.algebra.types import BIGINT, DOUBLE
 from seine.network.site.node_memo import NodeMemo, tag_identity
-from seine.operators.group.aggregate_node import AggregateNode
-from seine.operators.match.fan_step import FanNode
+from seine.operators.group.aggregate import AggregateNode
+from seine.operators.match.fan import FanNode
 
 ROWS = AggregateCall("count_all", (), BIGINT)  # every aggregate that passes parts on counts its rows
 

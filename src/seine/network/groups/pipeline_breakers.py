@@ -38,23 +38,25 @@ from seine.network.plan.block_conditions import split_constants
 from seine.network.site.node_memo import NotStandingError
 from seine.network.site.partitioning import needs_exchange
 from seine.network.site.placing import BlockRows, Placer, columns_of_types, port_of
-from seine.operators.group.aggregate_node import AggregateNode
-from seine.operators.group.breaker_node import breaker_signature
+from seine.operators.group.aggregate import AggregateNode
 from seine.operators.group.changelog import ChangelogNode
-from seine.operators.group.distinct_node import DistinctNode
-from seine.operators.group.except_node import ExceptNode
+from seine.operators.group.final import SettledNode
 from seine.operators.group.final_partners import FinalPartnersNode
-from seine.operators.group.merge_node import MergeNode
-from seine.operators.group.multiset_node import MultisetNode
 from seine.operators.group.once import OnceNode
-from seine.operators.group.partner_lookup_node import PartnerLookupNode
-from seine.operators.group.session_node import SessionNode
-from seine.operators.group.settled_node import SettledNode
+from seine.operators.group.partner_lookup import PartnerLookupNode
+from seine.operators.group.session import SessionNode
+from seine.operators.group.set_operations import (
+    DistinctNode,
+    ExceptNode,
+    MergeNode,
+    MultisetNode,
+    breaker_signature,
+)
 from seine.operators.join.final_time import FinalTime
-from seine.operators.rank.over_node import OverNode
-from seine.operators.rank.rank_node import RankNode
+from seine.operators.rank.over import OverNode
+from seine.operators.rank.rank import RankNode
 from seine.operators.search.alive_top import AliveTopNode
-from seine.operators.search.period_top_node import PeriodTopNode
+from seine.operators.search.period_top import PeriodTopNode
 from seine.optimizer.canonical.simplify import simplify
 from seine.safety.states.final_groups import Clocks
 

@@ -22,7 +22,7 @@ from seine.network.groups.kin_groups import calls_below
 from seine.network.groups.partial_aggregates import finer_of, tag_of_groups
 from seine.network.groups.vertical_expansion import Place, Regrouping, WantedGrouping
 from seine.network.site.node_memo import NodeMemo
-from seine.operators.group.aggregate_node import AggregateNode
+from seine.operators.group.aggregate import AggregateNode
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,7 @@ from seine.algebra.expressions import Call, Column, Literal
 from seine.network.groups.pipeline_breakers import BreakerRows
 from seine.network.plan.block_conditions import split_constants
 from seine.network.site.placing import BlockRows
-from seine.operators.group.distinct_node import DistinctNode
-from seine.operators.group.except_node import ExceptNode
+from seine.operators.group.set_operations import DistinctNode, ExceptNode
 
 
 def in_canonical_order(branches: Sequence[BlockRows]) -> list[BlockRows]:

@@ -16,8 +16,7 @@ from seine.network.groups.pipeline_breakers import BreakerRows, PipelineBreakers
 from seine.network.groups.set_operands import in_canonical_order, with_ordered_columns
 from seine.network.site.placing import BlockRows
 from seine.operators.group.changelog import ChangelogNode
-from seine.operators.group.distinct_node import DistinctNode
-from seine.operators.group.except_node import ExceptNode
+from seine.operators.group.set_operations import DistinctNode, ExceptNode
 
 
 class SetPlacer:

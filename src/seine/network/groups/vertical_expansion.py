@@ -41,10 +41,9 @@ from seine.network.groups.partial_aggregates import (
 )
 from seine.network.plan.block_conditions import Shaped
 from seine.network.site.placing import Placer, port_of
-from seine.operators.group.aggregate_node import AggregateNode, regroup_signature, rows_signature
-from seine.operators.group.regroup_node import RegroupNode
-from seine.operators.match.fan_step import FanNode
-from seine.operators.stream.source_node import SourceNode
+from seine.operators.group.aggregate import AggregateNode, RegroupNode, regroup_signature, rows_signature
+from seine.operators.match.fan import FanNode
+from seine.operators.stream.source import SourceNode
 from seine.optimizer.estimates import Estimates
 
 Place = tuple[int, int | None]  # an aggregate, and the tag of some groups of it

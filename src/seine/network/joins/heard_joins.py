@@ -22,7 +22,7 @@ from seine.graph.node import Node, Port
 from seine.network.joins.join_punctuations import place_punctuations
 from seine.network.site.placing import Placer, port_of
 from seine.operators.join.derived_punctuations import DerivedPunctuationsNode, derived_signature
-from seine.operators.stream.punctuations_node import punctuation_signature
+from seine.operators.stream.source import punctuation_signature
 from seine.optimizer.block import Block
 from seine.optimizer.equalities import punctuated_column
 from seine.safety.states.final_groups import GroupedBlock, KeyScheme, finality_of

@@ -32,12 +32,12 @@ from seine.network.joins.rising_rows import NO_FACTS, SideFacts
 from seine.network.plan.block_conditions import Conditions, shift_back
 from seine.network.plan.strategy import Strategy
 from seine.network.site.placing import Placer, port_of
-from seine.operators.documents.publish_node import publish_signature
-from seine.operators.join.join_node import JoinNode, join_signature
-from seine.operators.join.lookup_node import LookupNode, lookup_signature
-from seine.operators.match.prefilter_node import PrefilterNode
-from seine.operators.stream.resolve_node import ResolveNode
-from seine.operators.stream.source_node import SourceNode, source_signature
+from seine.operators.documents.publish import publish_signature
+from seine.operators.join.join import JoinNode, join_signature
+from seine.operators.join.lookup import LookupNode, lookup_signature
+from seine.operators.match.prefilter import PrefilterNode
+from seine.operators.stream.resolve import ResolveNode
+from seine.operators.stream.source import SourceNode, source_signature
 from seine.optimizer.estimates import Estimates
 
 

@@ -16,11 +16,10 @@ from seine.graph.node import Node, Port
 from seine.network.joins.rising_rows import PromisedRow, RowScheme, SideFacts
 from seine.network.site.placing import Placer
 from seine.operators.join.derived_punctuations import DerivedPunctuationsNode
-from seine.operators.join.lookup_node import LookupNode
-from seine.operators.join.purge_rule import PurgeRule
-from seine.operators.match.prefilter_node import PrefilterNode
-from seine.operators.stream.punctuations_node import PunctuationsNode
-from seine.operators.stream.source_node import SourceNode
+from seine.operators.join.join_purge import PurgeRule
+from seine.operators.join.lookup import LookupNode
+from seine.operators.match.prefilter import PrefilterNode
+from seine.operators.stream.source import PunctuationsNode, SourceNode
 from seine.optimizer.equalities import punctuated_column as punctuated_column
 
 Punctuating = tuple[Port, PurgeRule]

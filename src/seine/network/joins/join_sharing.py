@@ -20,8 +20,8 @@ from seine.algebra.expressions import Expression, Renumbering
 from seine.network.joins.join_keys import BlockKeys, ItemRows
 from seine.network.joins.key_search import NO_KEYS, JoinKeys
 from seine.network.site.node_memo import NodeMemo
-from seine.operators.join.join_node import JoinNode, join_family
-from seine.operators.join.lookup_node import lookup_signature
+from seine.operators.join.join import JoinNode, join_family
+from seine.operators.join.lookup import lookup_signature
 from seine.optimizer.block import Block
 from seine.optimizer.canonical.atoms import clause_expression
 from seine.optimizer.canonical.canonicalise import canonicalise, conjoin

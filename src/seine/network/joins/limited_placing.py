@@ -10,7 +10,7 @@ from seine.network.plan.block_conditions import Conditions, shift_back
 from seine.network.plan.star_block import star_of
 from seine.network.plan.strategy import Strategy
 from seine.network.site.placing import BlockRows, Placer, port_of
-from seine.operators.limited.limited_node import LimitedNode, limited_signature
+from seine.operators.limited.limited_join import LimitedNode, limited_signature
 from seine.optimizer.block import Block
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from seine.algebra.expressions import Expression, shift_columns
 from seine.algebra.plan import Lookup, Scan
 from seine.network.joins.join_keys import ItemRows
-from seine.operators.multi_join.multi_join_node import NO_START_COLUMN, Member, Static
+from seine.operators.multi_join.multi_join import NO_START_COLUMN, Member, Static
 from seine.optimizer.block import Block
 from seine.safety.plans.joined_parts import JoinedParts
 from seine.safety.plans.joined_streams import JoinedStreams, SchemeUse, Side, joined_at_once

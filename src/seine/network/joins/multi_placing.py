@@ -15,7 +15,7 @@ from seine.network.joins.multi_joins import MultiPlan
 from seine.network.plan.block_conditions import Conditions, shift_back
 from seine.network.plan.strategy import Strategy
 from seine.network.site.placing import Placer, port_of
-from seine.operators.multi_join.multi_join_node import MultiJoinNode, Punctuated, Static, multi_join_signature
+from seine.operators.multi_join.multi_join import MultiJoinNode, Punctuated, Static, multi_join_signature
 
 
 def place_multi_join(

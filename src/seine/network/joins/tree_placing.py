@@ -41,8 +41,8 @@ from seine.network.plan.block_conditions import Conditions
 from seine.network.plan.strategy import Strategy
 from seine.network.site.placing import Placer, port_of
 from seine.operators.join.derived_punctuations import DerivedPunctuationsNode, derived_signature
-from seine.operators.join.join_node import join_signature
-from seine.operators.stream.punctuations_node import punctuation_signature
+from seine.operators.join.join import join_signature
+from seine.operators.stream.source import punctuation_signature
 from seine.optimizer.equalities import punctuated_column
 from seine.safety.plans.joined_streams import SchemeUse
 from seine.safety.plans.safe_plans import JoinOf, Tree

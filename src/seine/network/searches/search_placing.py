@@ -22,12 +22,11 @@ from seine.graph.node import Port, Signature
 from seine.network.groups.pipeline_breakers import BreakerRows
 from seine.network.searches.search_scopes import SearchScopes
 from seine.network.site.placing import UNPLACED, Placer
-from seine.operators.search.search_node import SearchNode, search_signature
+from seine.operators.search.keyword_search import SearchNode, search_signature
 from seine.operators.search.searches import SearchRow, TableScope
-from seine.operators.search.spot_node import SpotNode, spot_signature
-from seine.operators.search.term_codes import term_code
+from seine.operators.search.spot import SpotNode, spot_signature
 from seine.operators.search.tuple_columns import TUPLE_TYPES
-from seine.operators.search.watch_node import WatchNode, watch_signature
+from seine.operators.search.watch import WatchNode, term_code, watch_signature
 
 RECORD_TYPES = (BIGINT, JSON, JSON, JSON)
 _EVERYWHERE = (Literal(0, BIGINT),)  # the key of rows that go to all buckets

@@ -25,10 +25,10 @@ from seine.network.plan.strategy import Strategy
 from seine.network.searches.schema_change import SchemaChange, ends_of, gone_tables
 from seine.network.site.node_memo import NodeMemo
 from seine.network.site.placing import Placer, port_of
-from seine.operators.search.search_node import SearchNode
+from seine.operators.search.keyword_search import SearchNode
 from seine.operators.search.searches import TableScope
-from seine.operators.search.spot_node import SpotNode
-from seine.operators.search.watch_node import WatchNode
+from seine.operators.search.spot import SpotNode
+from seine.operators.search.watch import WatchNode
 from seine.operators.search.watched_schema import WatchedEdge, WatchedTable
 
 NOBODY = ""  # the name under which streams are claimed; no query has it

@@ -15,7 +15,7 @@ from seine.algebra.expressions import Expression, Literal
 from seine.graph.claims import Claim, ColumnsClaim, NodeClaim, RowClaim, TagClaim, TagIdentity
 from seine.graph.node import Filter, Node
 from seine.graph.parameter_table import ParameterTable
-from seine.operators.match.prefilter_node import PrefilterNode
+from seine.operators.match.prefilter import PrefilterNode
 
 NO_TABLE = 0  # tables are numbered from 1
 AnyNode = TypeVar("AnyNode", bound=Node)

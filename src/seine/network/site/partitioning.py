@@ -20,8 +20,8 @@ from typing import TypeAlias
 from seine.algebra.expressions import Call, Column, Expression, Literal, Parameter, conjuncts
 from seine.algebra.types import BIGINT
 from seine.graph.node import Node, NodesView
-from seine.operators.match.fan_step import FanNode
-from seine.operators.match.prefilter_node import PrefilterNode
+from seine.operators.match.fan import FanNode
+from seine.operators.match.prefilter import PrefilterNode
 
 Partitioning: TypeAlias = tuple[frozenset[Expression], ...]
 

@@ -15,7 +15,7 @@ from seine.graph.node import Node, Port, SelectingNode
 from seine.network.plan.block_conditions import split_constants
 from seine.network.plan.strategy import Strategy
 from seine.network.site.node_memo import NodeMemo, tag_identity
-from seine.operators.step.record_form import Form
+from seine.operators.step.working_nodes import Form
 
 UNPLACED = -1  # the id of a candidate, and of a table that is not there yet
 

@@ -23,11 +23,17 @@ COLLECT_LIST and COLLECT_SET: the values of a group as a JSON array, in the orde
 
 Law: the list is that of the live rows, sorted; a set has of equal values the first. A change costs the values
 of its group, as the list has all of them.
+
+SKEWNESS and KURTOSIS: the third and the fourth moment of the values of a group around their mean.
+
+Law: with m_k the mean of (x - mean)**k, the skewness is m_3 / m_2**1.5 and the kurtosis m_4 / m_2**2 - 3;
+sums are rounded once, so they depend on the live values alone. A change costs the values of its group.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -43,14 +49,10 @@ from seine.algebra.plan import AggregateCall
 from seine.algebra.types import DOUBLE, Kind, Type
 from seine.operators.aggregates import finish
 from seine.operators.aggregates.argument import Argument
-from seine.operators.aggregates.extreme import Extreme
+from seine.operators.aggregates.extreme import Extreme, LastingExtreme
 from seine.operators.aggregates.fold import Changes, Fold, FoldState
-from seine.operators.aggregates.lasting_extreme import LastingExtreme
 from seine.operators.aggregates.level_counts import LevelCounts, cells_of
-from seine.operators.aggregates.mode import Mode
-from seine.operators.aggregates.quantile import Quantile
-from seine.operators.aggregates.shape import ShapeOfValues
-from seine.operators.aggregates.splits import (
+from seine.operators.aggregates.limbs import (
     DOUBLE_UNIT,
     split_decimals,
     split_doubles,
@@ -60,6 +62,7 @@ from seine.operators.aggregates.splits import (
     whole_decimals,
     whole_integers,
 )
+from seine.operators.aggregates.order_statistics import Mode, Quantile
 from seine.operators.aggregates.sum import SumOfDoubles, SumOfWholes
 from seine.operators.aggregates.user_fold import GroupFolds, LastingUserFold, UserFold
 from seine.operators.state.keyed_table import KeyedMatches
@@ -375,3 +378,47 @@ class Collected(FoldedAggregate):
 
     def _json(self, text: str) -> str:
         return json.dumps(text, ensure_ascii=False) if self._quotes or text in _NO_NUMBERS else text
+
+
+class ShapeOfValues(FoldedAggregate):
+    """Collects numbers; NULL of none, and of equal ones, which have no shape.
+
+    >>> shape = ShapeOfValues("skewness")
+    >>> round(shape.finish([-10.0, -20.0, 100.0, 1000.0]), 6)
+    1.113566
+    """
+
+    name = "shape"
+
+    def __init__(self, function: str) -> None:
+        self._power = 3 if function == "skewness" else 4
+
+    def init(self) -> Any:
+        return []
+
+    def add(self, state: Any, *values: Any) -> Any:
+        state.append(values[0])
+        return state
+
+    def merge(self, one: Any, other: Any) -> Any:
+        return one + other
+
+    def finish(self, *state: Any, **parts: Any) -> Any:
+        values = state[0]
+        if not values or not all(map(math.isfinite, values)):
+            return math.nan if values else None
+        distances = self._distances(values)
+        largest = max(map(abs, distances))
+        if not largest:
+            return None
+        shares = [distance / largest for distance in distances]  # the shape does not depend on the unit
+        square, moment = (math.fsum(share**k for share in shares) / len(shares) for k in (2, self._power))
+        return moment / square**1.5 if self._power == 3 else moment / square**2 - 3
+
+    @staticmethod
+    def _distances(values: list[float]) -> list[float]:
+        """The distances from the mean, in a unit in which nothing overflows."""
+        unit = max(map(abs, values)) or 1.0
+        shares = [value / unit for value in values]
+        mean = math.fsum(shares) / len(shares)
+        return [share - mean for share in shares]

@@ -6,8 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from seine.algebra.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from seine.operators.aggregates.limbs import Limbs
-from seine.operators.aggregates.splits import DOUBLE_UNIT
+from seine.operators.aggregates.limbs import DOUBLE_UNIT, Limbs
 from seine.operators.aggregates.sum import NarrowSums, WideSums
 
 

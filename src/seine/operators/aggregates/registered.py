@@ -25,7 +25,7 @@ from seine.algebra.plan import AggregateCall
 from seine.operators.aggregates.argument import Argument, ArrowDerivation, as_numpy
 from seine.operators.aggregates.calls import CompiledAggregate, FoldKey
 from seine.operators.aggregates.finish import doubles_of, finish_sum_of_integers
-from seine.operators.aggregates.splits import DOUBLE_UNIT
+from seine.operators.aggregates.limbs import DOUBLE_UNIT
 from seine.operators.aggregates.sum import NarrowSums, WideSums
 from seine.operators.aggregates.user_fold import UserFolds, pack_arguments
 from seine.user_code.process import UserCode, call_by_rows, code_of_aggregate

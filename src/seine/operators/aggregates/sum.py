@@ -15,8 +15,7 @@ import pyarrow as pa
 
 from seine.algebra.arrays import IntArray
 from seine.operators.aggregates.fold import Changes, FoldState
-from seine.operators.aggregates.limbs import Limbs, from_lists, to_lists
-from seine.operators.aggregates.splits import Piece, limbs_of
+from seine.operators.aggregates.limbs import Limbs, Piece, from_lists, limbs_of, to_lists
 from seine.operators.state.keyed_table import KeyedMatches
 
 _LISTS = pa.list_(pa.int64())

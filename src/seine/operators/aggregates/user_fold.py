@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from seine.algebra.arrays import AnyArray, IntArray
 from seine.operators.aggregates.fold import Changes, FoldState
-from seine.operators.aggregates.value_ranks import ValueItems
+from seine.operators.aggregates.order_statistics import ValueItems
 from seine.operators.state.keyed_table import KeyedMatches
 from seine.rows.grouping import dense_ranks
 from seine.user_code.limits import MOST_ROWS

@@ -25,42 +25,66 @@ The edges that hold for pairs of documents: which patterns of the two have a val
 
 Law: edge (p, q) holds for a pair if a witness of its left document at p and one of its right document at q
 have the same hash; each edge is given once, whatever the number of such witnesses.
+
+The node of a join of documents by equal string values, for the queries of all templates at once.
+
+    S//book->b[.//author->x] FOLLOWED BY{x = y, 100} S//blog->g[.//author->y]
+
+    source ── witness ──┐ broadcast
+                        document join (classes: //book//author = //blog//author, ...) ── pairs ── complete
+    source ── witness ──┘ broadcast      one port if both are the same
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import chain
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from seine.algebra.arrays import IntArray
+from seine.graph.node import NodesView, Signature
+from seine.graph.node_words import BoxContent, ColumnWords, NodeWords, QueryWords, RowPart
 from seine.graph.parameter_table import ParameterTable
-from seine.operators.documents.bounded_pairs import ListedClasses, TagBytes, bounded_pairs, owners_of
-from seine.operators.documents.edge_frequency import EdgeFrequency
+from seine.operators.documents.document_words import class_words, listed, story_lines, users_of
 from seine.operators.documents.held_documents import (
+    NO_REACH,
     FlatWitnesses,
     HeldDocuments,
     NewDocuments,
     NewIndexes,
+    PathReach,
+    digest_of,
+    narrow,
 )
-from seine.operators.documents.join_classes import Orientation, RankedClasses, known_places, time_apart
-from seine.operators.documents.narrow_documents import NO_REACH, PathReach, digest_of, narrow
+from seine.operators.documents.join_classes import (
+    JoinClasses,
+    Orientation,
+    RankedClasses,
+    known_places,
+    time_apart,
+)
 from seine.operators.documents.operand_rows import (
     ARRIVAL,
     CONTENT,
     IDENTITY,
     LATEST,
     OPERAND,
+    PAIR,
     PATTERNS,
     VALUES,
+    ListedClasses,
+    TagBytes,
+    bounded_pairs,
     column,
+    owners_of,
 )
 from seine.operators.documents.pair_candidates import (
     DeeperPairs,
+    EdgeFrequency,
     PairCandidates,
     PairClasses,
     ProbingWitnesses,
@@ -68,13 +92,72 @@ from seine.operators.documents.pair_candidates import (
 from seine.operators.state.sorted_run import SortedRun, take_rows
 from seine.operators.state.store import Store
 from seine.operators.state.work_budget import NodeFault, byte_account, spend_candidates
+from seine.operators.step.working_nodes import HostFlow, StatefulNode
 from seine.rows.clock import Clock
 from seine.rows.delta import Delta, coalesce, concat_batches, data_names
 from seine.rows.grouping import ranges
 from seine.rows.hashing import bucket_of, mix
 
-if TYPE_CHECKING:
-    from seine.operators.documents.document_join_node import DocumentJoinNode
+
+@dataclass(frozen=True)
+class DocumentJoinNode(StatefulNode):
+    """Pairs of documents, with the classes of queries whose edges hold for them; one port, or two.
+
+    A row of the table `classes` is (class, orientation, edges, low, high): see `join_classes.py`.
+    """
+
+    kind = "documents"
+    reason = "same pair of streams of documents"
+    passes = "pairs"
+    is_join = True
+    tint = "#e8710a"
+    classes: int
+
+    def make_operator(self, flow: HostFlow) -> DocumentJoinOperator:
+        rows = [*flow.tables[self.classes].rows.values()]
+        orientations = [
+            Orientation(
+                orientation,
+                len(self.ports) - 1 - orientation,
+                JoinClasses([(row[0], *row[2:]) for row in rows if row[1] == orientation]),
+            )
+            for orientation in range(len(self.ports))
+        ]
+        used = [orientation for orientation in orientations if len(orientation.classes.tags)]
+        return DocumentJoinOperator(self, used, flow.buckets, flow.tables[self.classes])
+
+    @property
+    def tables(self) -> tuple[int, ...]:
+        return (self.classes,)
+
+    def signature(self, standing: NodesView) -> Signature:
+        return document_join_signature(self.inputs, self.owner)
+
+    def describe(self, words: NodeWords) -> str:
+        return "pairs of documents with equal string values"
+
+    def details(self, words: NodeWords) -> list[str]:
+        table, nodes = words.tables[self.classes], [words.nodes[i] for i in self.inputs]
+        texts = [class_words(nodes, row[1], row[2], words) for row in table.rows.values()]
+        return listed("pairs with", texts, users_of(table))
+
+    def story(self, query: QueryWords) -> Iterator[str]:
+        nodes = [query.words.nodes[i] for i in self.inputs]
+        return story_lines(
+            (f"it takes pairs with {class_words(nodes, row[1], row[2], query.words)}", others)
+            for row, others in query.rows_of(self.classes, 1)
+        )
+
+    def row_parts(self, words: ColumnWords) -> tuple[RowPart, ...]:
+        return (RowPart(f"#{self.id}", tuple(f"column {number}" for number in range(len(PAIR)))),)
+
+    def box_lines(self, box: BoxContent) -> tuple[str, str]:
+        return "documents with equal values", ""
+
+
+def document_join_signature(inputs: tuple[int, ...], owner: str) -> Signature:
+    """The join of what two nodes give, in either order."""
+    return ("documents", *inputs, owner)
 
 
 _CLASS = 0  # a column of the table of classes

@@ -7,7 +7,7 @@ says which port has the left documents: 0, the first; 1, the second.
     S//a[.//p->x][.//q->y] FOLLOWED BY{x=u AND y=v, 5} S//b[.//p->u][.//q->v]      (17, 0, "3:7 5:9", 1, 8)
 
 Edges are numbered by rank, the rarest first, so that a pair is formed by the rarest edge of each class
-(`edge_frequency.py`). The order changes no answer, only how many pairs are looked at. Bounds are rounded
+(`pair_candidates.py`). The order changes no answer, only how many pairs are looked at. Bounds are rounded
 outwards to powers of two, so queries that differ in T share rows: a deliver asks exactly.
 
 A prefix tree of sets of edges: which sets, of very many, lie within the edges that hold for a pair.

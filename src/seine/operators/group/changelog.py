@@ -25,13 +25,12 @@ import pyarrow as pa
 
 from seine.algebra.arrays import AnyArray
 from seine.graph.node_words import NodeWords
-from seine.operators.group.breaker_node import SetOperatorNode
+from seine.operators.group.set_operations import SetOperatorNode
 from seine.operators.state.change_layout import ChangeLayout, lay_out
 from seine.operators.state.event_queue import EventColumns, EventQueue, EventTimes, times_of, weights_of
-from seine.operators.state.identified_rows import BUCKETS, open_rows, take_identities
 from seine.operators.state.keyed_table import HASH, KeyedTable
 from seine.operators.state.sorted_run import END
-from seine.operators.state.store import Store
+from seine.operators.state.store import BUCKETS, Store, open_rows, take_identities
 from seine.operators.step.working_nodes import HostFlow, StatefulNode
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, Delta, data_names

@@ -23,9 +23,8 @@ from seine.algebra.arrays import AnyArray, IntArray
 from seine.operators.group.grouped import SECOND
 from seine.operators.state.change_layout import ChangeLayout, lay_out
 from seine.operators.state.event_queue import EventQueue, EventTimes, times_of, weights_of
-from seine.operators.state.identified_rows import open_rows, take_identities
 from seine.operators.state.keyed_table import HASH, KeyedTable
-from seine.operators.state.store import Store
+from seine.operators.state.store import Store, open_rows, take_identities
 from seine.rows.column_arrays import ColumnArray, as_arrow, as_column, take_values
 from seine.rows.delta import Delta, concat_batches
 from seine.rows.grouping import group_rows

@@ -28,7 +28,7 @@ import pyarrow as pa
 from seine.algebra.arrays import AnyArray, IntArray
 from seine.algebra.plan import SetKind
 from seine.graph.node_words import NodeWords
-from seine.operators.group.breaker_node import SetOperatorNode
+from seine.operators.group.set_operations import SetOperatorNode
 from seine.operators.state.event_queue import TIME, EventQueue
 from seine.operators.state.keyed_table import HASH, KeyedMatches, KeyedTable
 from seine.operators.state.sorted_run import END, START

@@ -25,8 +25,7 @@ from seine.algebra.arrays import AnyArray
 from seine.algebra.expressions import Column
 from seine.graph.node import Port
 from seine.operators.join.final_time import FinalTime, passed
-from seine.operators.join.key_punctuations import Punctuators
-from seine.operators.join.purge_rule import PurgeRule
+from seine.operators.join.join_purge import Punctuators, PurgeRule
 from seine.operators.state.sorted_run import END, KEY, START, SortedRun
 from seine.operators.state.store import Store
 from seine.rows.clock import Clock

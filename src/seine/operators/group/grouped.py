@@ -28,9 +28,8 @@ from seine.operators.aggregates.folding import Events, Named, SharedFolds
 from seine.operators.group.dormant_groups import DormantGroups
 from seine.operators.state.change_layout import ChangeLayout, Excerpt, lay_out
 from seine.operators.state.event_queue import TIME, WEIGHT, EventQueue, EventTimes, times_of, weights_of
-from seine.operators.state.identified_rows import open_rows, take_identities
 from seine.operators.state.keyed_table import HASH, KeyedMatches, KeyedTable
-from seine.operators.state.store import Store
+from seine.operators.state.store import Store, open_rows, take_identities
 from seine.rows.column_arrays import (
     ColumnArray,
     as_arrow,

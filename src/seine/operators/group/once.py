@@ -30,7 +30,7 @@ import pyarrow as pa
 from seine.algebra.arrays import AnyArray, BoolArray, IntArray
 from seine.algebra.expressions import Column
 from seine.graph.node_words import ColumnWords, NodeWords, RowPart
-from seine.operators.group.breaker_node import SetOperatorNode
+from seine.operators.group.set_operations import SetOperatorNode
 from seine.operators.state.runs import Runs
 from seine.operators.state.sorted_run import END, KEY, START, SortedRun, take_rows
 from seine.operators.state.store import Store

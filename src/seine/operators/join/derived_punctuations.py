@@ -39,7 +39,7 @@ from seine.operators.state.runs import Runs
 from seine.operators.state.sorted_run import END, KEY, START, SortedRun, take_rows
 from seine.operators.state.store import Store
 from seine.operators.step.working_nodes import HostFlow
-from seine.operators.stream.punctuations_node import PunctuationsNode
+from seine.operators.stream.source import PunctuationsNode
 from seine.rows.delta import NEVER, Delta, DerivedPunctuations, concat_batches
 from seine.rows.hashing import hash_columns
 

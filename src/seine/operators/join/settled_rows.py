@@ -44,10 +44,9 @@ from seine.algebra.expressions import Expression, columns_of, shift_columns, sub
 from seine.algebra.monotone import monotone_in
 from seine.evaluate.evaluate import evaluate
 from seine.operators.join.final_time import FinalTime
-from seine.operators.join.join_purge import ROW_NAMES, HeldRows
-from seine.operators.join.key_punctuations import Punctuators
+from seine.operators.join.join_purge import ROW_NAMES, HeldRows, Punctuators
 from seine.operators.join.time_bounds import reach
-from seine.operators.match.filters import Tables
+from seine.operators.match.any_of import Tables
 from seine.operators.state.runs import Runs
 from seine.operators.state.sorted_run import SortedRun
 from seine.operators.state.store import Store
@@ -55,7 +54,7 @@ from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, Delta
 
 if TYPE_CHECKING:
-    from seine.operators.join.join_node import JoinNode
+    from seine.operators.join.join import JoinNode
 
 
 ROWS_LOOKED_AT_A_STEP = 4096  # rows of a side; so many are looked at in each step

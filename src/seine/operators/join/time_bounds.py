@@ -23,11 +23,11 @@ from seine.algebra.arrays import AnyArray
 from seine.algebra.expressions import Call, Column, Expression, Literal, Parameter, conjuncts
 from seine.algebra.upper_bounds import Terms, UpperBound, is_time, time_column, upper_bounds
 from seine.graph.node import Filter
-from seine.operators.match.filters import Tables
+from seine.operators.match.any_of import Tables
 from seine.rows.delta import FOREVER, NEVER
 
 if TYPE_CHECKING:
-    from seine.operators.join.join_node import JoinNode
+    from seine.operators.join.join import JoinNode
 
 _LARGEST_SUM = 2.0**62  # sums beyond it bound nothing
 Bound = tuple[Terms, int]  # the sum of some columns, and what is added to it

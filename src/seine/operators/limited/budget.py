@@ -17,8 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from seine.operators.limited.limited_join import LimitedOperator
-from seine.operators.limited.replay import Replay
+from seine.operators.limited.limited_join import LimitedOperator, Replay
 from seine.operators.state.store import Store
 from seine.rows.clock import Clock
 from seine.rows.delta import Delta

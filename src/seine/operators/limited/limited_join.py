@@ -18,33 +18,100 @@ the results are those exact results of which every tuple that is older than the 
 the same lifetimes; and each window holds at most an equal share, however the input was cut into steps.
 
 Cites: STAR 3.2 (online approximation)
+
+The delta rule of a multi-way join: the results that the arrivals of a slice of event time add.
+
+    delta(R ⋈ S) = dR ⋈ (S + dS)  +  R ⋈ dS          likewise for more streams, in the order of ports
+
+Law: each combination of one tuple of each stream, with relation tuples between them, that has an arrival is
+emitted exactly once: by its first arrival in the order of ports, which probes what was held in the streams
+before it, and all tuples of the streams behind it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 
-from seine.algebra.arrays import FloatArray
-from seine.operators.limited.arrival_join import ArrivalJoin
-from seine.operators.limited.join_memory import JoinMemory
+from seine.algebra.arrays import FloatArray, IntArray
+from seine.algebra.expressions import Expression, columns_of, conjunction
+from seine.algebra.star import UNLIMITED, MemoryLimit, Probe, Star, StarItem
+from seine.graph.node import NodesView, Signature
+from seine.graph.node_words import ColumnWords, NodeWords, RowPart
+from seine.operators.join.combination import key_columns
+from seine.operators.limited.join_memory import JoinMemory, MemoryAccount, WindowCapacity
 from seine.operators.limited.losses import Losses
-from seine.operators.limited.memory_account import MemoryAccount
-from seine.operators.limited.replay import Replay
-from seine.operators.limited.residents import END, START, UNTIL, ArrivedTuples
+from seine.operators.limited.star_combinations import (
+    END,
+    START,
+    UNTIL,
+    ArrivedTuples,
+    Combinations,
+    Partners,
+    Residents,
+    extended,
+    importance_of_all,
+)
 from seine.operators.limited.tokens import Carrier, Relations
 from seine.operators.state.event_queue import RowBuffer
+from seine.operators.state.relation_index import RelationIndex
 from seine.operators.state.store import Store
+from seine.operators.step.working_nodes import HostFlow, StatefulNode
 from seine.rows.clock import Clock
 from seine.rows.column_arrays import to_doubles
 from seine.rows.delta import ARRIVAL_NUMBER, FOREVER, Delta, coalesce, concat_batches
 from seine.shedding.policy import Arrivals
 
-if TYPE_CHECKING:
-    from seine.operators.limited.limited_node import LimitedNode
+
+@dataclass(frozen=True)
+class LimitedNode(StatefulNode):
+    """Joins streams, directly or through relations, within a memory; all of it is in one bucket.
+
+    Each port is a stream of the star, and has a window that holds an equal share of the memory. `out`
+    addresses all items side by side.
+    """
+
+    kind = "limited"
+    reason = "same join and the same memory"
+    is_join = True
+    numbered = True
+    budgeted = True
+    star: Star
+    memory: MemoryLimit
+
+    def make_operator(self, flow: HostFlow) -> LimitedOperator:
+        return LimitedOperator(self, flow.relations.index)
+
+    def signature(self, standing: NodesView) -> Signature:
+        below = tuple(standing.beneath_prefilter(self, port) for port in range(len(self.ports)))
+        return limited_signature(below, self.star, self.memory, self.owner)
+
+    def describe(self, words: NodeWords) -> str:
+        names, memory = words.names(self.id), self.memory
+        whole = conjunction([c for probe in self.star.probe_orders[0] for c in probe.conditions])
+        on = "every pair" if whole is None else words.plain(whole, names)
+        joined = f"{words.legend(self.id)} on {on}"
+        if memory.tuples == UNLIMITED:
+            return f"{joined}, as the relation is when tuples arrive"
+        held = f"{memory.tuples:,} tuples" if memory.tuples is not None else f"{memory.bytes:,} bytes"
+        return f"{joined} within {held}, by {memory.shed}"
+
+    def row_parts(self, words: ColumnWords) -> tuple[RowPart, ...]:
+        return tuple(self._row_part(item, words) for item in self.star.items)
+
+    def _row_part(self, item: StarItem, words: ColumnWords) -> RowPart:
+        if item.port is not None:
+            return words.row_parts(self.inputs[item.port])[0]
+        return words.relation_part(item.relation or "", len(item.types))
+
+
+def limited_signature(inputs: Hashable, star: Hashable, memory: Hashable, owner: str) -> Signature:
+    """Constants count: what is given up depends on all conditions and options."""
+    return ("limited", inputs, star, memory, owner)
 
 
 class LimitedOperator:
@@ -137,3 +204,138 @@ class LimitedOperator:
         if index is None:
             return np.ones(rows.num_rows)
         return to_doubles(rows[f"c{index}"])
+
+
+# tuples of a slice: fewer cost too much each, more would mostly expire before they could join each other
+_LEAST_SLICE, _LARGEST_SLICE = 4096, 1 << 16
+
+
+class Replay:
+    """The arrivals of complete instants, and the join and the windows that they pass through."""
+
+    def __init__(
+        self, node: LimitedNode, join: ArrivalJoin, memory: JoinMemory, due: Sequence[ArrivedTuples]
+    ) -> None:
+        self._star, self._how = node.star, node.memory.importance
+        self._join, self._memory, self._due = join, memory, due
+        self.times = np.sort(np.concatenate([arrived.arrivals.ts for arrived in due]))
+        self._passed = 0
+        self._opened = False
+
+    @property
+    def capacity(self) -> WindowCapacity:
+        """What the windows may hold."""
+        return self._memory.capacity
+
+    def advance(self, end: int) -> Iterator[Delta]:
+        """Replay all instants before `end`; yields the results that follow."""
+        last = int(np.searchsorted(self.times, end))
+        times, self._passed = self.times[self._passed : last], last
+        self._open()
+        for begin, until in pairwise(_cuts(times, self.capacity)):
+            residents = self._memory.admit([arrived.between(begin, until) for arrived in self._due])
+            for combinations in self._join.results(residents):
+                self._memory.account.deliver(importance_of_all(combinations, self._star, self._how))
+                yield Delta(self._join.output(combinations))
+            self._memory.keep(residents, until - 1)
+
+    def delivered_since(self) -> float:
+        """The importance of the results delivered since the last call."""
+        return self._memory.account.delivered_since()
+
+    def grant(self, tuples: int, instant: int) -> None:
+        """From an instant on, all windows together may hold so many tuples."""
+        self._open()
+        self.capacity.grant(tuples)
+        self._memory.squeeze(instant)
+
+    def close(self, horizon: int) -> None:
+        """Write what is held when all instants before the horizon are over."""
+        if self._opened:
+            self._memory.close(horizon)
+
+    def _open(self) -> None:
+        if not self._opened:
+            self._memory.open([arrived.batch[:0] for arrived in self._due])
+            self._opened = True
+
+    def clear(self) -> None:
+        """Drop everything: the streams have ended."""
+        self._memory.clear()
+
+
+def _cuts(times: IntArray, capacity: WindowCapacity) -> list[int]:
+    """Where slices begin, and where the last one ends; each has an arrival, none has a fixed point inside."""
+    if not len(times):
+        return []
+    begins = times[:: min(max(_LEAST_SLICE, 2 * capacity.tuples), _LARGEST_SLICE)]
+    if capacity.varies:
+        first = np.flatnonzero(np.diff(times // capacity.period)) + 1
+        begins = np.concatenate([begins, times[first]])
+    return [*np.unique(begins).tolist(), int(times[-1]) + 1]
+
+
+class ArrivalJoin:
+    """Joins the arrivals of a star join with what its windows hold and with each other."""
+
+    def __init__(self, node: LimitedNode, relations: Relations) -> None:
+        self._star, self._out, self._relations = node.star, node.out, relations
+
+    def needed(self, port: int) -> tuple[str, ...]:
+        """The data columns of a port that output, conditions, keys and importance read."""
+        number = self._star.streams[port]
+        item = self._star.items[number]
+        sequences = [
+            *self._star.probe_orders,
+            *(probes for edge in self._star.edges for probes in edge.probe_orders),
+        ]
+        sequences += [probes for filters in self._star.filters for probes in filters]
+        all_probes = [probe for probes in sequences for probe in probes]
+        combined = {
+            *self._out,
+            *_read(e for probe in all_probes for e in (*probe.bound_key, *probe.conditions)),
+        }
+        columns = _read(e for probe in all_probes if probe.item == number for e in probe.own_key)
+        keys = [(edge, edge.ports.index(port)) for edge in self._star.edges if port in edge.ports]
+        columns |= _read(e for edge, place in keys for e in edge.keys[place])
+        columns |= {index - item.start for index in combined if index in item.positions}
+        columns |= set() if item.importance is None else {item.importance}
+        return tuple(f"c{index}" for index in sorted(columns))
+
+    def results(self, residents: Sequence[Residents]) -> Iterator[Combinations]:
+        """The combinations that the arrivals of a slice add, in chunks."""
+        indexes: dict[tuple[int, tuple[Expression, ...]], RelationIndex] = {}
+        for port, window in enumerate(residents):
+            number = self._star.streams[port]
+            new = np.arange(window.old, window.batch.num_rows)
+            start = Combinations(self._star, {number: window.batch}, {number: new}, window.lives.take(new))
+            probes = self._star.probe_orders[port]
+            partners = [self._partners(probe, port, residents, indexes) for probe in probes]
+            yield from extended(start, probes, partners)
+
+    def _partners(
+        self,
+        probe: Probe,
+        port: int,
+        residents: Sequence[Residents],
+        indexes: dict[tuple[int, tuple[Expression, ...]], RelationIndex],
+    ) -> Partners:
+        item = self._star.items[probe.item]
+        if item.port is None:
+            return Partners(self._relations(item.relation or "", probe.own_key))
+        others = residents[item.port]
+        key = (item.port, probe.own_key)
+        if key not in indexes:
+            indexes[key] = RelationIndex(others.batch, key_columns(others.batch, probe.own_key))
+        return Partners(indexes[key], others.lives, others.old if item.port < port else None)
+
+    def output(self, combinations: Combinations) -> pa.RecordBatch:
+        """Combinations as output rows."""
+        names = ["_s", "_e", *(f"c{index}" for index in self._out)]
+        columns = [pa.array(combinations.lives.start), pa.array(combinations.lives.end)]
+        return pa.RecordBatch.from_arrays([*columns, *(combinations[index] for index in self._out)], names)
+
+
+def _read(expressions: Iterator[Expression]) -> set[int]:
+    """The columns that expressions read."""
+    return {index for expression in expressions for index in columns_of(expression)}

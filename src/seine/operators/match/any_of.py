@@ -35,7 +35,7 @@ Cites: ARGUS 5.1 (a weaker condition subsumes a stronger one)
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -44,19 +44,21 @@ from seine.algebra.arrays import BoolArray, IntArray
 from seine.algebra.expressions import Call, Expression, Parameter, walk
 from seine.evaluate.data_columns import DataColumns
 from seine.evaluate.kernels.ordinals import MAX_CODE
-from seine.operators.match.box_index import BoxIndex
+from seine.graph.node import Filter
+from seine.graph.parameter_table import ParameterTable
+from seine.operators.match.box_index import BoxIndex, CoarseFilter
 from seine.operators.match.boxes import Boxes, Conjuncts, coders_for, make_boxes, split_conjuncts
-from seine.operators.match.coarse_filter import CoarseFilter
 from seine.operators.match.code_lookup import CodeGroups
 from seine.operators.match.residual import Residual
+from seine.operators.match.selection import SelectionGroup
 
-Filter = tuple[Expression | None, Sequence[pa.Array], int]
+FilterColumns = tuple[Expression | None, Sequence[pa.Array], int]
 
 
 class AnyOf:
     """A disjunction of filters, each a shape with a table of constants, compiled once."""
 
-    def __init__(self, filters: Sequence[Filter]) -> None:
+    def __init__(self, filters: Sequence[FilterColumns]) -> None:
         parts = [
             (split_conjuncts(shape, table, count), table, count)
             for whole, table, count in filters
@@ -271,3 +273,23 @@ def _by_rounds(groups: IntArray, least: Sequence[IntArray]) -> IntArray:
         done.append(left[heads])
         left = left[~contained]  # a head contains itself
     return np.sort(np.concatenate([*done, left]))
+
+
+Tables = Mapping[int, ParameterTable]
+
+
+def table_columns(table: ParameterTable) -> list[pa.Array]:
+    """The constants of each parameter, in the order of the rows."""
+    rows = table.rows.values()
+    return [pa.array([row[i] for row in rows], type_.arrow()) for i, type_ in enumerate(table.types)]
+
+
+def any_of(filters: Sequence[Filter], tables: Tables) -> AnyOf:
+    """The disjunction of filters: a row passes if any parameter row of any filter holds for it."""
+    return AnyOf([(f.shape, table_columns(tables[f.table]), len(tables[f.table])) for f in filters])
+
+
+def selection_of(filter_: Filter, tables: Tables) -> SelectionGroup:
+    """The selections of one filter; selection i is the i-th row of its table."""
+    table = tables[filter_.table]
+    return SelectionGroup(filter_.shape, table_columns(table), len(table), filter_.checks)

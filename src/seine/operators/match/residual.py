@@ -24,7 +24,7 @@ from seine.evaluate.evaluate import truth
 from seine.evaluate.kernels.decimals import magnitude
 from seine.evaluate.kernels.ordinals import VALUE_CODES, codes_of, has_own_codes
 from seine.evaluate.linear_sums import is_whole
-from seine.operators.match.comparison import has_parameter
+from seine.operators.match.boxes import has_parameter
 
 _ROWS_FOR_SCALARS = 64  # mean rows a selection from which its constants are better given as scalars
 

@@ -1,8 +1,17 @@
-"""The compiled form of a multi-way join: equivalence classes of columns (groups), and punctuation schemes."""
+"""The compiled form of a multi-way join: equivalence classes of columns (groups), and punctuation schemes.
+
+Time bounds of a multi-way join: how late rows of one input may start, given a row of another.
+
+From `s.ts <= r.ts + INTERVAL '5' MINUTE` follows that a row of r joins no row of s that starts more than five
+minutes later (see `join/time_bounds.py`). Of all filters of a node the weakest bound counts; if one of them
+has none, there is none. A column may be replaced by one that a group makes equal to it. A timestamp in a
+group bounds the other members of the group for every filter.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
@@ -10,18 +19,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seine.algebra.arrays import IntArray
-from seine.algebra.expressions import Expression, columns_of
+from seine.algebra.expressions import Expression, columns_of, conjuncts
 from seine.algebra.types import Type
+from seine.algebra.upper_bounds import Terms, time_column, upper_bounds
+from seine.graph.node import Filter
 from seine.operators.join.combination import key_columns
-from seine.operators.join.time_bounds import after
-from seine.operators.multi_join.multi_time_bounds import TimeBound
-from seine.operators.multi_join.port_rows import Extent
+from seine.operators.join.time_bounds import after, most_added, shifted
+from seine.operators.match.any_of import Tables
 from seine.operators.state.sorted_run import END, START, take_rows
 from seine.rows.delta import FOREVER, NEVER, concat_batches
 from seine.rows.hashing import hash_columns, hash_is_exact, null_mask
 
 if TYPE_CHECKING:
-    from seine.operators.multi_join.multi_join_node import MultiJoinNode
+    from seine.operators.multi_join.multi_join import MultiJoinNode
+
 
 Arrivals: TypeAlias = pa.RecordBatch | None
 Named: TypeAlias = tuple[str, pa.Array]
@@ -202,3 +213,105 @@ class GroupCodes:
             parts = np.split(codes, ends[:-1])
             self._coded[group] = {number: part for (number, _), part in zip(having, parts, strict=True)}
         return self._coded[group]
+
+
+Choice = tuple[Terms, int]  # a sum of columns of a row, and a constant that is added to it
+
+
+class TimeBound(NamedTuple):
+    """Rows of `port` that join a row of `other` start no later than the greatest of its `choices`."""
+
+    port: int
+    other: int
+    choices: tuple[Choice, ...]
+
+
+Pair = tuple[int, int]  # a port, and another that bounds it
+
+
+def bounds_of(node: MultiJoinNode, tables: Tables) -> list[TimeBound]:
+    """The bounds that hold for every filter of a node."""
+    filters = [dict(_bounds(node, filter_, tables)) for filter_ in node.filters if len(tables[filter_.table])]
+    shared = set.intersection(*map(set, filters)) if filters else set[Pair]()
+    bounds = [TimeBound(*pair, tuple(sorted({by[pair] for by in filters}))) for pair in sorted(shared)]
+    return bounds + list(_by_groups(node))
+
+
+def _bounds(node: MultiJoinNode, filter_: Filter, tables: Tables) -> Iterator[tuple[Pair, Choice]]:
+    """The bounds of one filter, for all rows of its table: by pair of ports, what bounds the first."""
+    firsts = _firsts(node)
+    starts = enumerate(zip(firsts, node.times, strict=False))
+    times = {first + time: port for port, (first, time) in starts if time >= 0}
+    for part in conjuncts(filter_.shape):
+        for bound in upper_bounds(part):
+            port = times.get(bound.column)
+            most = None if port is None else most_added(bound, filter_, tables)
+            if port is not None and most is not None:
+                for other, terms in _rows_with(node, firsts, bound.terms):
+                    if other != port:
+                        yield (port, other), (terms, most)
+
+
+def _rows_with(node: MultiJoinNode, firsts: list[int], terms: Terms) -> Iterator[tuple[int, Terms]]:
+    """The ports whose rows have all the given columns; a single column may also be had through a group."""
+    places = [(bisect_right(firsts, column) - 1, column) for column, _ in terms]
+    (owner, first), *others = places
+    if all(port == owner for port, _ in others):
+        yield owner, tuple((column - firsts[owner], sign) for column, sign in terms)
+    if not others:
+        members = [(m.port, m.group, time_column(m.expression)) for m in node.members]
+        groups = {g for port, g, column in members if (port, column) == (owner, first - firsts[owner])}
+        for port, group, column in members:
+            if group in groups and port != owner and column is not None:
+                yield port, ((column, terms[0][1]),)
+
+
+def _by_groups(node: MultiJoinNode) -> Iterator[TimeBound]:
+    """The bounds that follow from timestamps in groups."""
+    times = [(m.port, m.group, sum_) for m in node.members if (sum_ := shifted(m.expression)) is not None]
+    for port, group, (time, later) in times:
+        if port < node.width and time == node.times[port]:
+            for other, same, (column, added) in times:
+                if same == group and other != port:
+                    yield TimeBound(port, other, ((((column, 1),), added - later),))
+
+
+def _firsts(node: MultiJoinNode) -> list[int]:
+    """The position of the first column of each port in the combined row."""
+    firsts = [0]
+    for types in node.row_types[:-1]:
+        firsts.append(firsts[-1] + len(types))
+    return firsts
+
+
+class Extent:
+    """Batches one after the other; a column is concatenated when it is first read.
+
+    >>> extent = Extent([pa.record_batch({"_s": [3, 4]})], pa.record_batch({"_s": [5]}))
+    >>> extent.held, extent.rows, extent.numbers("_s").tolist()
+    (2, 3, [3, 4, 5])
+    """
+
+    def __init__(self, held: Sequence[pa.RecordBatch], came: pa.RecordBatch | None) -> None:
+        self._batches = [*held, *([came] if came is not None else [])]
+        self.held = sum(batch.num_rows for batch in held)
+        self.rows = self.held + (came.num_rows if came is not None else 0)
+        self._columns: dict[str, pa.Array] = {}
+
+    def column(self, name: str, type_: pa.DataType) -> pa.Array:
+        """A column; NULL in rows that are older than the first query that needs it."""
+        if name not in self._columns:
+            parts = [_part(batch, name, type_) for batch in self._batches if batch.num_rows]
+            self._columns[name] = pa.concat_arrays(parts) if parts else pa.array([], type_)
+        return self._columns[name]
+
+    def numbers(self, name: str) -> IntArray:
+        """A column of times or codes; FOREVER where it is NULL."""
+        column = self.column(name, pa.int64())
+        numbers: IntArray = (column.fill_null(FOREVER) if column.null_count else column).to_numpy()
+        return numbers
+
+
+def _part(batch: pa.RecordBatch, name: str, type_: pa.DataType) -> pa.Array:
+    place = batch.schema.get_field_index(name)
+    return batch.column(place) if place >= 0 else pa.nulls(batch.num_rows, type_)

@@ -19,9 +19,8 @@ import pyarrow as pa
 
 from seine.algebra.arrays import BoolArray, IntArray
 from seine.operators.state.event_queue import TIME, EventQueue, RowBuffer, times_of
-from seine.operators.state.identified_rows import take_identities
 from seine.operators.state.keyed_table import HASH, KeyedTable
-from seine.operators.state.store import Store
+from seine.operators.state.store import Store, take_identities
 from seine.rows.delta import FOREVER, Delta, concat_batches, identity_names
 from seine.rows.grouping import group_rows, normalise
 from seine.rows.hashing import hash_columns

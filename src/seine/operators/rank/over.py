@@ -10,7 +10,7 @@ rows that never end), each row is emitted once, and only the last rows of a part
 frames reach, and what aggregates of all rows so far have folded (`running_frames.py`). Where frames reach by
 time alone, a row expires when the progress has passed its time and the reach, also if no other comes to its
 partition. Otherwise all rows alive are kept, and of a partition to which something happens those values are
-computed anew, at each instant, that may have changed (`frame_changes.py`).
+computed anew, at each instant, that may have changed (`frames.py`).
 
 Running aggregates: frames from the first row of a partition up to each row, folded as rows come.
 
@@ -20,43 +20,98 @@ Running aggregates: frames from the first row of a partition up to each row, fol
 
 Law: the value of a row is that of its frame over all rows of the partition so far. Rows come in order and
 never end, so none of them is kept.
+
+The node of window functions with frames: each row with the values of the rows around it.
+
+    SELECT *, AVG(price) OVER (PARTITION BY seller ORDER BY ts ROWS 10 PRECEDING) FROM sale
+
+    sale ── fan (tag, columns) ── over by (tag, seller) ── deliver
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
 from seine.algebra.arrays import BoolArray, IntArray
-from seine.algebra.rank_plan import RANGE, Ordering, OverFunction
+from seine.algebra.plan_text import SqlText, describe_order, describe_over
+from seine.algebra.rank_plan import RANGE, FrameReach, Ordering, OverFunction
+from seine.graph.node_words import ColumnWords, NodeWords, RowPart
 from seine.operators.aggregates.calls import compile_call
 from seine.operators.aggregates.fold import ROWS
 from seine.operators.aggregates.folding import Events, SharedFolds
-from seine.operators.rank.frame_changes import (
+from seine.operators.group.group_release import Releases
+from seine.operators.group.set_operations import SetOperatorNode
+from seine.operators.rank.frames import (
     AliveCells,
     AlivePlaces,
+    OrderedRows,
     PartitionInstants,
     ReachedRows,
+    frame_values,
     numbered_places,
 )
-from seine.operators.rank.frames import OrderedRows, frame_values
 from seine.operators.rank.live_rows import BEGUN, DueRows
 from seine.operators.rank.partitions import PartitionOperator
 from seine.operators.rank.shown_changes import NumberedEntries
 from seine.operators.state.change_layout import ChangeLayout
-from seine.operators.state.identified_rows import open_rows, take_identities
 from seine.operators.state.keyed_table import HASH, KeyedTable
-from seine.operators.state.store import Store
+from seine.operators.state.store import Store, open_rows, take_identities
+from seine.operators.step.working_nodes import HostFlow, StatefulNode
 from seine.rows.column_arrays import as_arrow
 from seine.rows.delta import FOREVER, Delta
 from seine.rows.grouping import all_equal, as_mask, group_rows
 from seine.rows.hashing import hash_columns
 
-if TYPE_CHECKING:
-    from seine.operators.rank.over_node import OverNode
+
+@dataclass(frozen=True)
+class OverNode(SetOperatorNode, StatefulNode):
+    """Columns of a row are its tag, its data, and the results of the functions.
+
+    The port's key is the tag and the partition. `timed`: whether ties go by the start of rows; `reach`: how
+    far frames look back, if values are fixed as soon as a row is there.
+    """
+
+    kind = "over"
+    reason = "same frames"
+    tint = "#c2458f"
+    functions: tuple[OverFunction, ...]
+    order: tuple[Ordering, ...]
+    timed: bool
+    reach: FrameReach | None = None
+    releases: Releases | None = None
+
+    @property
+    def group_columns(self) -> tuple[int, ...]:
+        return self.ports[0].key_columns
+
+    def make_operator(self, flow: HostFlow) -> OverOperator:
+        return OverOperator(self, flow.buckets)
+
+    @property
+    def row_inputs(self) -> int:
+        return len(self.ports) - (len(self.releases.purges) if self.releases else 0)
+
+    @property
+    def operation(self) -> Hashable:
+        return (self.kind, self.functions, self.order, self.timed, self.reach)
+
+    def row_parts(self, words: ColumnWords) -> tuple[RowPart, ...]:
+        below = words.row_parts(self.inputs[0])[0]
+        results = tuple(SqlText(describe_over(function, below.names)) for function in self.functions)
+        return (RowPart(f"rows #{self.id}", (*below.names, *results), below.tagged),)
+
+    def describe(self, words: NodeWords) -> str:
+        names = words.row_parts(self.inputs[0])[0].names
+        by = ", ".join(names[index] for part in self.ports[0].key[1:] for index in part.columns)
+        calls = ", ".join(describe_over(function, names) for function in self.functions)
+        order = describe_order(self.order, names)
+        return " ".join(
+            [calls, *([f"of each {by}"] if by else []), *([f"in order of {order}"] if order else [])]
+        )
 
 
 MOST_CELLS = 1 << 20  # rows at instants that are computed at once, unless one instant has more

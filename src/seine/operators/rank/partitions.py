@@ -22,17 +22,15 @@ import pyarrow as pa
 from seine.algebra.arrays import AnyArray, IntArray
 from seine.operators.group.group_release import Releasing
 from seine.operators.rank.live_rows import BEGUN, DueRows, LiveRows
-from seine.operators.rank.row_order import RowOrder, RowOrdering
-from seine.operators.rank.shown_changes import NumberedEntries
-from seine.operators.state.identified_rows import open_rows, take_identities
+from seine.operators.rank.shown_changes import NumberedEntries, RowOrder, RowOrdering
 from seine.operators.state.keyed_table import HASH, KeyedTable
-from seine.operators.state.store import Store
+from seine.operators.state.store import Store, open_rows, take_identities
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, Delta, data_names
 
 if TYPE_CHECKING:
-    from seine.operators.rank.over_node import OverNode
-    from seine.operators.rank.rank_node import RankNode
+    from seine.operators.rank.over import OverNode
+    from seine.operators.rank.rank import RankNode
 
 
 Finished = Callable[[pa.RecordBatch], AnyArray]  # the places of the keys that are final

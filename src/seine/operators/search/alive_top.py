@@ -38,8 +38,8 @@ import pyarrow.compute as pc
 
 from seine.algebra.arrays import IntArray
 from seine.graph.node_words import NodeWords
-from seine.operators.group.breaker_node import SetOperatorNode
-from seine.operators.search.period_top_node import COUNT, DATA, EDGES, TAG, TEXTS, sizes_of
+from seine.operators.group.set_operations import SetOperatorNode
+from seine.operators.search.period_top import COUNT, DATA, EDGES, TAG, TEXTS, sizes_of
 from seine.operators.state.event_queue import (
     EventColumns,
     EventQueue,
@@ -47,10 +47,9 @@ from seine.operators.state.event_queue import (
     times_of,
     weights_of,
 )
-from seine.operators.state.identified_rows import take_identities
 from seine.operators.state.runs import Runs
 from seine.operators.state.sorted_run import EARLY, END, KEY, START, SortedRun
-from seine.operators.state.store import Store
+from seine.operators.state.store import Store, take_identities
 from seine.operators.step.working_nodes import HostFlow, StatefulNode
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, NEVER, Delta

@@ -2,21 +2,36 @@
 
     window   hash of id   _s _e  id  table  number  text                   the text of records
     places   place        _s _e  id  side  key  table  epoch  terms  ..    what growth asks of a tuple
-    reach    place        _s _e  term  hops                                how near terms are (`reach.py`)
+    reach    place        _s _e  term  hops                                how near terms are (`distances.py`)
 
 All are log-structured runs (`runs.py`), and a row goes when no tuple to come can live with it. A tuple
 that can be joined with nothing is not held.
 
 Law: `places` has a row for each place of each held tuple; `window` has each held tuple once, and each held
 tuple is of a table that a query is over.
+
+The tuples of relations in a search: always alive, older than all tuples of streams, joined like them.
+
+With VALID a tuple takes part only in trees all of whose stream tuples have their time in its active interval.
+
+    CREATE RELATION person (id BIGINT, name STRING, since BIGINT, until BIGINT) VALID FROM since TO until ...
+
+    tree       movie [ts 5] ── plays [ts 9] ── person [since 3, until 12)   3 <= 5 and 9 < 12: a result
+
+They are made anew with every version of the network, for its terms may be others; nothing of them is held.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from seine.algebra.arrays import IntArray
+from seine.evaluate.data_columns import DataColumns
+from seine.graph.parameter_table import ParameterTable
 from seine.operators.search.data_graph import KEY_TEXT, SIDE
 from seine.operators.search.known_tuples import CARRIED, ID
 from seine.operators.search.tuple_columns import (
@@ -31,11 +46,13 @@ from seine.operators.search.tuple_columns import (
     list_values,
     spread,
 )
+from seine.operators.search.watch import TupleForm
+from seine.operators.search.watched_schema import WatchedSchema, WatchedTable
 from seine.operators.state.runs import Runs
 from seine.operators.state.sorted_run import KEY, SortedRun
 from seine.operators.state.store import Store
 from seine.operators.state.work_budget import uncounted
-from seine.rows.delta import NEVER, concat_batches
+from seine.rows.delta import FOREVER, NEVER, concat_batches
 
 NEXT_ID = "next"  # head: the id of the next tuple that arrives
 FREQUENT = "frequent"  # head: terms of which no reach is kept, for ever
@@ -154,3 +171,55 @@ def places_run(batch: pa.RecordBatch, lengths: IntArray, places: IntArray) -> So
 
 def _keyed(keys: IntArray, rows: pa.RecordBatch) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([pa.array(keys), *rows.columns], [KEY, *rows.schema.names])
+
+
+_TEXT_NAMES = ["_s", TABLE, NUMBER, TEXT]
+
+
+class StaticTuples:
+    """All tuples of the relations of a search; the id of tuple i is -1 - i."""
+
+    def __init__(
+        self, schema: WatchedSchema, terms: ParameterTable, read: Callable[[str], pa.RecordBatch]
+    ) -> None:
+        batches = [_searched(table, schema, terms, read(table.name)) for table in schema.relations]
+        self.batch = _numbered(pa.concat_batches(batches)) if batches else None
+
+    @property
+    def places(self) -> list[SortedRun]:
+        """The index of their places, as a run; none if there are none."""
+        if self.batch is None or not self.batch.num_rows:
+            return []
+        lengths, places = list_values(self.batch[PLACES])
+        return [places_run(self.batch, lengths, places)] if len(places) else []
+
+    def texts(self, ids: IntArray) -> pa.RecordBatch:
+        """The tuples with these ids; they come before all others."""
+        assert self.batch is not None
+        rows = self.batch.select(_TEXT_NAMES).take(pa.array(-1 - ids))
+        return rows.set_column(0, "_s", pa.array(np.full(len(ids), NEVER)))
+
+
+def _searched(
+    table: WatchedTable, schema: WatchedSchema, terms: ParameterTable, tuples: pa.RecordBatch
+) -> pa.RecordBatch:
+    rows = tuples.num_rows
+    numbers, ages = pa.array(np.arange(rows)), pa.array(np.full(rows, FOREVER))
+    named = TupleForm(table, schema.edges, terms).columns(tuples, DataColumns(tuples), numbers, ages)
+    begin, end = (None, None) if table.valid is None else table.valid
+    lives = [("_s", _instants(tuples, begin, NEVER)), ("_e", _instants(tuples, end, FOREVER))]
+    whole = [*lives, *named]
+    return pa.RecordBatch.from_arrays([array for _, array in whole], names=[name for name, _ in whole])
+
+
+def _instants(tuples: pa.RecordBatch, column: int | None, open_: int) -> pa.Array:
+    """The instants of a column of VALID; NULL is open."""
+    if column is None:
+        return pa.array(np.full(tuples.num_rows, open_))
+    values = tuples[f"c{column}"]
+    times = values.view(pa.int64()) if pa.types.is_timestamp(values.type) else values.cast(pa.int64())
+    return pc.fill_null(times, open_)
+
+
+def _numbered(batch: pa.RecordBatch) -> pa.RecordBatch:
+    return batch.append_column(ID, pa.array(-1 - np.arange(batch.num_rows)))

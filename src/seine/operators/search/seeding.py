@@ -1,6 +1,6 @@
 """The seeds of a step: each new tuple with the queries of which it may be the root of a tree.
 
-    tuple    terms within reach (hops)        pairs of terms         queries (`query_index.py`)
+    tuple    terms within reach (hops)        pairs of terms         queries (`searches.py`)
     17       a 0   b 2   d 2                  a b   a d              a b: 7
     18       c 1                                                     c is near, others beyond: 7 11
 
@@ -25,8 +25,7 @@ from seine.algebra.arrays import BoolArray, IntArray
 from seine.operators.search.data_graph import DataGraph
 from seine.operators.search.distances import Distances, nearest_of
 from seine.operators.search.growing_trees import Spending
-from seine.operators.search.query_index import pair_codes
-from seine.operators.search.searches import Searches
+from seine.operators.search.searches import Searches, pair_codes
 from seine.rows.grouping import bounded_slices, ranges
 
 MOST_LABELS_AT_ONCE = 1 << 20  # terms around new tuples, and candidates, that are looked at together

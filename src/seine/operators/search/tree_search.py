@@ -45,15 +45,12 @@ from seine.algebra.types import Kind, Type
 from seine.evaluate.data_columns import DataColumns
 from seine.graph.parameter_table import ParameterTable
 from seine.operators.search.data_graph import DataGraph
-from seine.operators.search.distances import UNREACHED, Distances
-from seine.operators.search.growing_trees import TreeRows, grow, seeds_of
+from seine.operators.search.distances import UNREACHED, Distances, TermReach
+from seine.operators.search.growing_trees import TreeRows, grow, seeds_of, tree_columns
 from seine.operators.search.known_tuples import CARRIED, ID, KnownTuples
-from seine.operators.search.reach import TermReach
-from seine.operators.search.search_state import NewTuples, SearchState, places_run
+from seine.operators.search.search_state import NewTuples, SearchState, StaticTuples, places_run
 from seine.operators.search.searches import Searches
 from seine.operators.search.seeding import Seeding
-from seine.operators.search.static_tuples import StaticTuples
-from seine.operators.search.tree_records import tree_columns
 from seine.operators.search.tuple_columns import (
     KEYS,
     NUMBER,
@@ -64,7 +61,7 @@ from seine.operators.search.tuple_columns import (
     list_values,
     side_code,
 )
-from seine.operators.search.watch_step import places_of, sides_of
+from seine.operators.search.watch import places_of, sides_of
 from seine.operators.search.watched_schema import WatchedEdge, WatchedSchema, WatchedTable
 from seine.operators.state.sorted_run import SortedRun
 from seine.operators.state.work_budget import NodeFault, budget_of_a_query

@@ -12,8 +12,7 @@ from seine.algebra.arrays import IntArray
 from seine.algebra.definitions import StreamDef
 from seine.algebra.types import Type
 from seine.intake.punctuations import limits_of
-from seine.operators.stream.punctuations_node import PunctuationsNode
-from seine.operators.stream.source_node import SourceNode
+from seine.operators.stream.source import PunctuationsNode, SourceNode
 from seine.rows.delta import ARRIVAL_NUMBER, FOREVER, NEVER, Delta, data_names
 
 

@@ -29,7 +29,7 @@ from seine.evaluate.data_columns import DataColumns
 from seine.evaluate.evaluate import evaluate
 from seine.graph.node import Node
 from seine.graph.snapshot import Snapshot
-from seine.operators.match.prefilter_step import PrefilterStep
+from seine.operators.match.prefilter import PrefilterStep
 from seine.operators.state.operator import Operator, PruningOperator
 from seine.operators.state.work_budget import NodeFault, WorkMeter, first_fault
 from seine.operators.step.working_nodes import (
@@ -39,8 +39,7 @@ from seine.operators.step.working_nodes import (
     StatefulNode,
     StatelessNode,
 )
-from seine.operators.stream.punctuations_node import PunctuationsNode
-from seine.operators.stream.source_node import SourceNode
+from seine.operators.stream.source import PunctuationsNode, SourceNode
 from seine.rare_collections import rare_collections, set_aside, set_aside_after_task
 from seine.rows.delta import ARRIVAL_NUMBER, Delta, PartialAggregates, carried_names
 from seine.rows.hashing import bucket_of, hash_columns, null_mask

@@ -14,8 +14,7 @@ from contextlib import contextmanager
 import pyarrow as pa
 from msgspec import structs
 
-from seine.operators.state.work_budget import NodeFault, WorkMeter
-from seine.operators.state.worker_memory import held_memory, hold_memory
+from seine.operators.state.work_budget import NodeFault, WorkMeter, held_memory, hold_memory
 from seine.runtime.flow import blob_store
 from seine.runtime.flow.parcels import Emission, encode
 from seine.runtime.folder.at_work import host_task, work_record

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from seine.algebra.arrays import AnyArray
-from seine.operators.limited.memory_account import MemoryAccount
+from seine.operators.limited.join_memory import MemoryAccount
 from seine.operators.state.work_budget import NodeWork
 from seine.rows.delta import NEVER
 from seine.typed_json import msgpack_decoder

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from msgspec import Struct
 
 from seine.graph.node import Holding, StatePlace
-from seine.operators.limited.memory_account import MemoryAccount
+from seine.operators.limited.join_memory import MemoryAccount
 from seine.runtime.folder.settings import read_record
 from seine.runtime.output.segmented_file import LogSegment
 from seine.runtime.output.tally import TallyPlace

@@ -6,7 +6,7 @@ import pytest
 
 from seine.algebra.plan import Query
 from seine.network.network import Network
-from seine.operators.join.join_node import JoinNode
+from seine.operators.join.join import JoinNode
 from tests.support.front_end import parse
 
 TABLES = """

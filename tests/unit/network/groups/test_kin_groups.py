@@ -7,7 +7,7 @@ from seine.frontends.script.parser import parse_script
 from seine.network.groups.kin_groups import KinGroups
 from seine.network.network import Network
 from seine.network.show.explain import story_text
-from seine.operators.group.aggregate_node import AggregateNode
+from seine.operators.group.aggregate import AggregateNode
 
 STREAMS = """\
 CREATE STREAM s (k BIGINT, d BIGINT, v BIGINT, ts BIGINT) TIMESTAMP BY ts WINDOW 20 FROM 's.jsonl';

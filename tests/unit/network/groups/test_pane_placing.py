@@ -9,9 +9,8 @@ from seine.frontends.script.parser import parse_script
 from seine.network.groups.pane_placing import pane_span
 from seine.network.network import Network
 from seine.network.plan.strategy import Strategy
-from seine.operators.group.aggregate_node import AggregateNode
-from seine.operators.group.pane_fan_node import PaneFanNode
-from seine.operators.match.fan_step import FanNode
+from seine.operators.group.aggregate import AggregateNode, PaneFanNode
+from seine.operators.match.fan import FanNode
 
 STREAM = "CREATE STREAM bid (k BIGINT, v DOUBLE, ts TIMESTAMP) TIMESTAMP BY ts FROM 'bid.jsonl';"
 

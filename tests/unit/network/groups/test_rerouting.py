@@ -8,7 +8,7 @@ import pytest
 
 from seine.frontends.script.parser import parse_script
 from seine.network.network import Network
-from seine.operators.group.aggregate_node import AggregateNode
+from seine.operators.group.aggregate import AggregateNode
 
 STREAMS = """\
 CREATE STREAM a (k BIGINT, v BIGINT, ts BIGINT) TIMESTAMP BY ts WINDOW 5 FROM 'a.jsonl';

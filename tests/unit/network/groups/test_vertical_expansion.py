@@ -14,7 +14,7 @@ from seine.network.network import Network
 from seine.network.plan.strategy import Strategy
 from seine.network.show.explain import story_text
 from seine.network.show.labels import Labels
-from seine.operators.group.aggregate_node import AggregateNode
+from seine.operators.group.aggregate import AggregateNode
 from seine.operators.kinds import KINDS
 from seine.optimizer.estimates import Estimates, Sample
 from tests.support.network_text import network_text

@@ -13,7 +13,7 @@ from seine.algebra.plan import Aggregate, AggregateCall, Join, Plan, Project, Qu
 from seine.algebra.types import BIGINT
 from seine.network.network import Network
 from seine.network.plan.strategy import CONFIGURATIONS
-from seine.operators.join.join_node import JoinNode
+from seine.operators.join.join import JoinNode
 from seine.optimizer.estimates import Estimates, Sample
 from tests.support.plan_interpreter import SOURCES, both, col, holds, lit
 from tests.support.seeds import seed_range

@@ -19,9 +19,9 @@ from seine.network.joins.join_trees import leaves, tree_plan
 from seine.network.network import Network
 from seine.network.plan.strategy import TWO_BY_TWO, Strategy
 from seine.operators.join.derived_punctuations import DerivedPunctuationsNode
-from seine.operators.join.join_node import JoinNode
-from seine.operators.multi_join.multi_join_node import MultiJoinNode
-from seine.operators.stream.punctuations_node import PunctuationsNode
+from seine.operators.join.join import JoinNode
+from seine.operators.multi_join.multi_join import MultiJoinNode
+from seine.operators.stream.source import PunctuationsNode
 from seine.optimizer.block import block_of
 from seine.safety.plans.joined_streams import JoinedStreams
 from seine.safety.plans.pair_joins import PairJoins

@@ -16,7 +16,7 @@ from seine.network.network import Network, build_network
 from seine.network.network_record import NetworkRecord
 from seine.network.plan.strategy import CONFIGURATIONS
 from seine.network.show.explain import explain_html, explain_text
-from seine.operators.multi_join.multi_join_node import MultiJoinNode
+from seine.operators.multi_join.multi_join import MultiJoinNode
 from seine.run_local import run_local
 from seine.typed_json import read_json
 from tests.support.live_runs import Pipeline, alone, read_story

@@ -12,7 +12,7 @@ from seine.errors import SeineError
 from seine.frontends.script.parser import read_script
 from seine.network.network import Network, build_network
 from seine.network.plan.strategy import CONFIGURATIONS
-from seine.operators.join.join_node import JoinNode
+from seine.operators.join.join import JoinNode
 from seine.run_local import run_local
 
 FILMS = """\

@@ -11,14 +11,16 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from seine.operators.aggregates.limbs import Limbs, from_lists, to_lists
-from seine.operators.aggregates.splits import (
+from seine.operators.aggregates.limbs import (
     DOUBLE_UNIT,
     SQUARE_UNIT,
+    Limbs,
+    from_lists,
     split_decimals,
     split_doubles,
     split_integers,
     split_squares,
+    to_lists,
 )
 from tests.support.seeds import seeds
 

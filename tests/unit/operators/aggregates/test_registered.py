@@ -13,7 +13,7 @@ from seine.algebra.expressions import Column
 from seine.algebra.plan import AggregateCall
 from seine.algebra.types import BIGINT, DOUBLE
 from seine.graph.node import Port
-from seine.operators.group.aggregate_node import AggregateNode, AggregateOperator
+from seine.operators.group.aggregate import AggregateNode, AggregateOperator
 from seine.operators.state.store import MemoryStore
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, Delta

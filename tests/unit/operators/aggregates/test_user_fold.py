@@ -15,7 +15,7 @@ from seine.algebra.functions.aggregate_calls import keeps_bounded_state
 from seine.algebra.plan import AggregateCall
 from seine.algebra.types import BIGINT, STRING
 from seine.errors import SeineError
-from seine.operators.group.aggregate_node import AggregateOperator
+from seine.operators.group.aggregate import AggregateOperator
 from seine.rows.delta import FOREVER
 from tests.support.aggregate_law import N, S, node, world
 from tests.support.changelog_law import Results, Row, check

@@ -15,12 +15,11 @@ from seine.algebra.expressions import Column, Literal
 from seine.algebra.types import BIGINT
 from seine.graph.node import Port
 from seine.graph.parameter_table import ParameterTable
-from seine.operators.documents.document_join import DocumentJoinOperator
-from seine.operators.documents.document_join_node import DocumentJoinNode
-from seine.operators.documents.edge_frequency import EdgeFrequency
+from seine.operators.documents.document_join import DocumentJoinNode, DocumentJoinOperator
 from seine.operators.documents.held_documents import NewDocuments
 from seine.operators.documents.join_classes import JoinClasses, Orientation
 from seine.operators.documents.operand_rows import IDENTITY, OPERAND, PAIR
+from seine.operators.documents.pair_candidates import EdgeFrequency
 from seine.operators.state.store import MemoryStore
 from seine.operators.state.work_budget import NodeFault, WorkBudget, WorkMeter
 from seine.rows.clock import Clock

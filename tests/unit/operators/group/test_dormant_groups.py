@@ -15,10 +15,9 @@ from seine.algebra.expressions import Column
 from seine.algebra.types import BIGINT, DOUBLE, STRING
 from seine.graph.node import Port
 from seine.operators.group import dormant_groups
-from seine.operators.group.aggregate_node import AggregateNode, AggregateOperator
+from seine.operators.group.aggregate import AggregateNode, AggregateOperator
 from seine.operators.group.dormant_groups import AWAKE, Slots
-from seine.operators.group.except_ import ExceptOperator
-from seine.operators.group.except_node import ExceptNode
+from seine.operators.group.set_operations import ExceptNode, ExceptOperator
 from seine.operators.state.store import MemoryStore
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, Delta

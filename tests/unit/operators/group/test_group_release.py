@@ -17,11 +17,10 @@ from seine.algebra.plan import AggregateCall
 from seine.algebra.types import BIGINT
 from seine.graph.node import Port
 from seine.operators.group import group_release
-from seine.operators.group.aggregate_node import AggregateNode, AggregateOperator
-from seine.operators.group.distinct import DistinctOperator
-from seine.operators.group.distinct_node import DistinctNode
+from seine.operators.group.aggregate import AggregateNode, AggregateOperator
 from seine.operators.group.group_release import Releases
-from seine.operators.join.purge_rule import PurgeRule
+from seine.operators.group.set_operations import DistinctNode, DistinctOperator
+from seine.operators.join.join_purge import PurgeRule
 from seine.operators.state.operator import Operator
 from seine.operators.state.store import MemoryStore
 from seine.rows.clock import Clock

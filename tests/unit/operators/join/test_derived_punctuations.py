@@ -20,11 +20,10 @@ from seine.network.network import Network, build_network
 from seine.network.network_record import NetworkRecord
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.operators.join.derived_punctuations import WAITING, DerivedPunctuationsNode, gathered
-from seine.operators.join.join import JoinOperator
-from seine.operators.join.join_node import JoinNode
-from seine.operators.join.purge_rule import PurgeRule
-from seine.operators.match.filters import any_of
-from seine.operators.multi_join.multi_join_node import MultiJoinNode
+from seine.operators.join.join import JoinNode, JoinOperator
+from seine.operators.join.join_purge import PurgeRule
+from seine.operators.match.any_of import any_of
+from seine.operators.multi_join.multi_join import MultiJoinNode
 from seine.operators.state.runs import Runs
 from seine.operators.state.store import MemoryStore
 from seine.optimizer.estimates import Estimates, Sample

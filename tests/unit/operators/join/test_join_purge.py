@@ -17,10 +17,9 @@ import pytest
 from seine.algebra.expressions import Column, Expression
 from seine.algebra.types import BIGINT, STRING, Type
 from seine.graph.node import Port
-from seine.operators.join.join import JoinOperator
-from seine.operators.join.join_node import JoinNode
-from seine.operators.join.purge_rule import PurgeRule
-from seine.operators.match.filters import any_of
+from seine.operators.join.join import JoinNode, JoinOperator
+from seine.operators.join.join_purge import PurgeRule
+from seine.operators.match.any_of import any_of
 from seine.operators.state import runs as runs_module
 from seine.operators.state.store import MemoryStore
 from seine.rows.clock import Clock

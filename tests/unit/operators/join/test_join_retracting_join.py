@@ -12,10 +12,9 @@ import pytest
 from seine.algebra.expressions import Call, Column
 from seine.algebra.types import BIGINT, BOOLEAN
 from seine.graph.node import Port
-from seine.operators.join.join import JoinOperator
-from seine.operators.join.join_node import JoinNode
-from seine.operators.match.filters import any_of
-from seine.operators.state import retractable_rows
+from seine.operators.join.join import JoinNode, JoinOperator
+from seine.operators.match.any_of import any_of
+from seine.operators.state import runs
 from seine.operators.state.store import MemoryStore
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, Delta
@@ -65,7 +64,7 @@ def test_retracting_join_is_a_nested_loop(
     total = Counter()
     for seed in seed_range(16):
         rng = random.Random(seed)
-        monkeypatch.setattr(retractable_rows, "TOMBSTONES_BEFORE_SWEEP", rng.choice([0, 5, 1024]))
+        monkeypatch.setattr(runs, "TOMBSTONES_BEFORE_SWEEP", rng.choice([0, 5, 1024]))
         life = rng.choice([None, 8, 20])
         sides = [Side((BIGINT, BIGINT), KEY if keyed else (), n) for n in (1, int(both))]
         rows = [random_rows(rng, rng.randint(0, 40), life, bool(s.identities), copies=True) for s in sides]

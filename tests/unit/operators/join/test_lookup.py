@@ -12,9 +12,8 @@ import pytest
 
 from seine.algebra.expressions import Call, Column, Expression
 from seine.algebra.types import BIGINT, BOOLEAN, STRING, Type
-from seine.operators.join.lookup import LookupOperator
-from seine.operators.join.lookup_node import LookupNode
-from seine.operators.match.filters import any_of
+from seine.operators.join.lookup import LookupNode, LookupOperator
+from seine.operators.match.any_of import any_of
 from seine.rows import grouping
 from seine.rows.delta import Delta
 from tests.support.join_streams import Row, Side, condition_filters, tuples

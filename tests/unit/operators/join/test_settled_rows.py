@@ -12,11 +12,10 @@ from seine.algebra.expressions import Call, Column, Expression, Literal
 from seine.algebra.types import BIGINT, BOOLEAN
 from seine.operators.join import settled_rows
 from seine.operators.join.final_time import FinalTime
-from seine.operators.join.join import JoinOperator
-from seine.operators.join.join_node import JoinNode
+from seine.operators.join.join import JoinNode, JoinOperator
 from seine.operators.join.settled_rows import settling_of
-from seine.operators.match.filters import any_of
-from seine.operators.state import retractable_rows
+from seine.operators.match.any_of import any_of
+from seine.operators.state import runs
 from seine.rows.delta import FOREVER
 from tests.support.join_streams import Row, Side, condition_filters, drive, event_steps, events, stream
 from tests.support.row_pairs import emitted, nested_loop
@@ -70,7 +69,7 @@ def join_of(
 
 @pytest.mark.parametrize("both", [False, True])
 def test_settled_rows_leave_and_no_pair_is_lost(both: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retractable_rows, "TOMBSTONES_BEFORE_SWEEP", 0)
+    monkeypatch.setattr(runs, "TOMBSTONES_BEFORE_SWEEP", 0)
     total = Counter()
     for seed in seed_range(24):
         rng = random.Random(seed)
@@ -87,7 +86,7 @@ def test_settled_rows_leave_and_no_pair_is_lost(both: bool, monkeypatch: pytest.
 
 def test_a_bound_on_a_rising_column_closes_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without an equality of the buckets: no tuple is more than a bucket behind its group."""
-    monkeypatch.setattr(retractable_rows, "TOMBSTONES_BEFORE_SWEEP", 0)
+    monkeypatch.setattr(runs, "TOMBSTONES_BEFORE_SWEEP", 0)
     operator, sides = join_of((Column(1, BIGINT),), WITHIN, False)
     most = []
     for seed in seed_range(12):

@@ -17,10 +17,9 @@ from seine.algebra.expressions import Call, Column, Expression, Literal, Paramet
 from seine.algebra.types import BIGINT, BOOLEAN
 from seine.graph.node import Filter
 from seine.graph.parameter_table import ParameterTable, TableRow
-from seine.operators.join.join import JoinOperator
-from seine.operators.join.join_node import JoinNode
+from seine.operators.join.join import JoinNode, JoinOperator
 from seine.operators.join.time_bounds import Reach, reaches
-from seine.operators.match.filters import any_of
+from seine.operators.match.any_of import any_of
 from seine.operators.state.store import MemoryStore
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, NEVER

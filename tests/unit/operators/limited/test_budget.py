@@ -11,7 +11,7 @@ import pytest
 
 from seine.errors import SeineError
 from seine.frontends.script.parser import read_script
-from seine.operators.limited import window_capacity
+from seine.operators.limited import join_memory
 from seine.operators.limited.budget import divided
 from seine.run import Options, Run
 from seine.run_local import LocalResult, run_local
@@ -49,7 +49,7 @@ def test_shares_follow_weights_and_never_exceed_the_budget() -> None:
 def test_a_budget_bounds_all_joins_together_however_the_input_is_cut(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(window_capacity, "_WINDOWS_BETWEEN_POINTS", 1)
+    monkeypatch.setattr(join_memory, "_WINDOWS_BETWEEN_POINTS", 1)
     path = script(tmp_path)
     free, roomy = run_local(path), run_local(path, memory=1000)
     assert rows_of(free, "m") == rows_of(roomy, "m") and rows_of(free, "n") == rows_of(roomy, "n")
@@ -63,7 +63,7 @@ def test_a_budget_bounds_all_joins_together_however_the_input_is_cut(
 
 
 def test_all_of_them_together_stay_within_the_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(window_capacity, "_WINDOWS_BETWEEN_POINTS", 1)
+    monkeypatch.setattr(join_memory, "_WINDOWS_BETWEEN_POINTS", 1)
     path = script(tmp_path)
     text = Path(path).read_text()
     for name, shape in (("big", BIG), ("small", SMALL)):

@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from seine.algebra.star import SHEDDING_POLICIES
-from seine.operators.limited import shed_sample, window_capacity
+from seine.operators.limited import losses, window_capacity
 from seine.operators.state.relation_index import RelationIndex
 from seine.run_local import LocalResult, run_local
 from seine.shedding.policies import NAMES
@@ -101,7 +101,7 @@ def test_what_is_lost_is_counted_while_all_that_is_shed_is_looked_at(name: str, 
 
 
 def test_what_is_lost_is_estimated_without_a_bias(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shed_sample, "LEAST_GHOSTS", 8)
+    monkeypatch.setattr(losses, "LEAST_GHOSTS", 8)
     shape, ratios = SHAPES["direct"], []
     for seed in seed_range(24):
         rng = Random(seed)

@@ -10,7 +10,7 @@ import pytest
 from seine.algebra.types import BIGINT, STRING
 from seine.operators.multi_join import chained_purge, multi_join
 from seine.operators.multi_join.multi_join import LAZY, PurgePace
-from seine.operators.multi_join.multi_time_bounds import TimeBound
+from seine.operators.multi_join.multi_join_shape import TimeBound
 from seine.rows import grouping
 from tests.support.multi_join_streams import (
     Drive,

@@ -28,8 +28,7 @@ from seine.algebra.rank_plan import (
 from seine.algebra.types import BIGINT, STRING
 from seine.graph.node import Port
 from seine.operators.rank import over
-from seine.operators.rank.over import OverOperator
-from seine.operators.rank.over_node import OverNode
+from seine.operators.rank.over import OverNode, OverOperator
 from seine.operators.state.store import MemoryStore
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, Delta

@@ -11,11 +11,10 @@ from seine.algebra.types import STRING
 from seine.errors import SeineError
 from seine.evaluate.evaluate import KERNELS, evaluate
 from seine.evaluate.kernels.spending import Called, spend
-from seine.operators.multi_join.key_codes import KeyIndex
+from seine.operators.multi_join.combining import KeyIndex
 from seine.operators.state.relation_index import RelationIndex
 from seine.operators.state.sorted_run import KEY, START, SortedRun
-from seine.operators.state.work_budget import NodeFault, WorkBudget, WorkMeter, spend_candidates
-from seine.operators.state.worker_memory import WorkerMemory
+from seine.operators.state.work_budget import NodeFault, WorkBudget, WorkerMemory, WorkMeter, spend_candidates
 from seine.user_code.limits import function_task
 
 ROWS = 100

@@ -22,11 +22,10 @@ from seine.evaluate.data_columns import DataColumns
 from seine.frontends.script.parser import read_script
 from seine.graph.node_kinds import node_to_json
 from seine.intake.journal import Entry
-from seine.operators.join.lookup_node import LookupNode
+from seine.operators.join.lookup import LookupNode
 from seine.operators.kinds import KINDS
 from seine.operators.state.work_budget import WorkBudget
-from seine.operators.stream.punctuations_node import PunctuationsNode
-from seine.operators.stream.source_node import SourceNode
+from seine.operators.stream.source import PunctuationsNode, SourceNode
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER
 from seine.run import Options, Run
