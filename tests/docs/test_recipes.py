@@ -36,7 +36,7 @@ def _is_path(word: str) -> bool:
 
 
 def _exists(path: str) -> bool:
-    """`operators/<family>/<kind>_node.py` stands for every file of that form."""
+    """`operators/<family>/<kind>.py` stands for every file of that form."""
     pattern = re.sub(r"<\w+>", "*", path).rstrip("/")
     folders = path.endswith("/")
     files = [file for place in PLACES for file in place.glob(pattern)]

@@ -1,4 +1,4 @@
-"""The list of all node kinds; each is defined in its own module, beside its operator or step."""
+"""The list of all node kinds; each is defined in one file with its operator or step."""
 
 from __future__ import annotations
 

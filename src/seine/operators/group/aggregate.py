@@ -15,7 +15,8 @@ Every condition above an aggregate is a row of some table. If each of them compa
 constant from below, a group of fewer rows than the least constant is wanted by nobody: it needs no result.
 
 Coarser groups are made of finer ones. *Regroup* selects the partial aggregates of the tags that coarser
-groups are made of; *panes* sends those of short spans to every window that has the span. Both are without state.
+groups are made of; *panes* sends those of short spans to every window that has the span. Both are without
+state.
 
     SELECT a, b, count(*) FROM s GROUP BY a, b        aggregate (a, b) ── regroup ── aggregate (a)
     SELECT a, count(*)    FROM s GROUP BY a

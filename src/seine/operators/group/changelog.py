@@ -11,8 +11,6 @@ delivers a changelog.
 The node of a changelog of rows: every end of a row is a record, not only its beginning.
 
     row [5, 9)      + at 5, - at 9
-
-Its operator is `changelog.py`.
 """
 
 from __future__ import annotations

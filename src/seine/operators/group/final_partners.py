@@ -13,8 +13,6 @@ since the times of their tuples are among the values. Law, for `emit = 'final'`:
 The node of the final rows of semi and anti joins (`emit = 'final'`).
 
     SELECT * FROM ad ANTI JOIN click ON click.adid = ad.adid          WITH (emit = 'final')
-
-Its operator is `final_partners.py`.
 """
 
 from __future__ import annotations

@@ -15,8 +15,7 @@ The node of first results.
 
     ... ── fan [tag -> tag, 1 hour, card, amount] ── once, by tag and card ── deliver card, amount, followed
 
-Queries that name the same columns of the same rows share it: of which period is in the rows. Its operator is
-`once.py`.
+Queries that name the same columns of the same rows share it: of which period is in the rows.
 """
 
 from __future__ import annotations

@@ -4,8 +4,7 @@
 
     rows ── fan (tag, ts + gap, ts, bidder) ── sessions ── fan ── aggregate by (tag, session, bidder)
 
-How long a gap is, is a constant of the fan: a thousand gaps are rows of its table. Its operator is
-`sessions.py`.
+How long a gap is, is a constant of the fan: a thousand gaps are rows of its table.
 
 Sessions: rows of one key, each no more than a gap after the one before it, belong together.
 

@@ -22,8 +22,6 @@ Rows and ends at or after W wait, so a pair that an end makes void is never emit
 A row is kept until no pair with it can begin or end: its life is over; or it is settled, and no row of the
 other side that could join it will begin or end (`settled_rows.py`).
 
-The node of a join of two inputs on equal keys.
-
     SELECT ... FROM bid b JOIN item i ON b.itemid = i.itemid WHERE b.price > 2 * i.price
 
     left rows ─── prefilter ─┐

@@ -1,14 +1,10 @@
-"""Index join of rows with the tuples of a relation, which are always alive.
+"""Index join of rows with the tuples of a relation, which are always alive (in Flink, a lookup join).
 
 Law: lookup(rows) = {row + tuple | row_key = relation_key, a filter holds}, of plus and minus alike. A row
 keeps its lifetime and identity; if it meets several tuples they share it, and end together. Without state:
 the relation is an index that its host has (`relation_index.py`).
 
     SELECT ... FROM transactions t JOIN customers c ON t.customer = c.id
-
-A join of rows with a relation that is looked up by key (an index join; in Flink, a lookup join).
-
-SELECT ... FROM transactions t JOIN customers c ON t.customer = c.id
 """
 
 from __future__ import annotations

@@ -5,8 +5,7 @@
 
     bid ── fan [T: n -> tag, n, columns] ── rank by (tag, auction) ── deliver
 
-How many are wanted is a constant of the fan: a thousand of them are rows of its table. Its operator is
-`rank.py`.
+How many are wanted is a constant of the fan: a thousand of them are rows of its table.
 
 The first n rows of each partition, as rows come and go: ROW_NUMBER, RANK, DENSE_RANK, ORDER BY ... LIMIT.
 

@@ -23,7 +23,7 @@ The node of the best trees that are alive.
 
     search ── fan [tag -> tag, 3] ── top of those alive ── deliver (a changelog)
 
-All such searches share it. Its operator is `alive_top.py`.
+All such searches share it.
 """
 
 from __future__ import annotations

@@ -27,10 +27,10 @@ The node of keyword searches: trees of joined tuples that contain all terms of a
     watch ── broadcast ──┼─ bucket 1: window, places ── trees of its queries ──── deliver
                          └─ ..
 
-All searches of one time domain are rows of one node, whatever their terms, MAX and tables are. Its operator
-is `keyword_search.py`. Every bucket holds the whole window, since a tree may connect tuples by any values; so
-it lives in eight buckets at most. The work is divided: a query has a home bucket, and of the first queries
-every bucket grows the trees of its part of the roots.
+All searches of one time domain are rows of one node, whatever their terms, MAX and tables are. Every bucket
+holds the whole window, since a tree may connect tuples by any values; so it lives in eight buckets at most.
+The work is divided: a query has a home bucket, and of the first queries every bucket grows the trees of its
+part of the roots.
 
 Cites: SKWS 4.1 (one plan for all networks of a query)
 Differs: one operator for all networks of all queries; what the paper's operators are, values are here.

@@ -4,8 +4,7 @@
 
     search ── fan [tag -> tag, 3, 7 days] ── top of periods ── deliver
 
-All such searches share it: how many trees, and of which period, is in the rows. Its operator is
-`period_top.py`.
+All such searches share it: how many trees, and of which period, is in the rows.
 
 The best trees of each period: SEARCH ... TOP k PER n.
 

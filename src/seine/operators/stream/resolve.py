@@ -11,7 +11,8 @@ above its source.
     negative tuples ──> waiting ──(watermark)──> front of the queue of their content ──> - rows
 
 All queues are resolved at once. An arrival stands in its queue from its start until its end; of one queue,
-who comes first ends first. A taker at time t takes the front: the first that stands there and is not taken yet.
+who comes first ends first. A taker at time t takes the front: the first that stands there and is not taken
+yet.
 
 With arrivals numbered in order, f of them over when the taker comes and g come before it, the front
 moves by front -> min(max(front, f) + 1, g), and the taker gets max(front, f) if that is below g.
