@@ -22,7 +22,7 @@ from seine.algebra.definitions import Scheme, StreamDef
 from seine.algebra.expressions import Call, Column, Expression, conjunction
 from seine.algebra.plan import Join, Plan, Query, Scan, Select
 from seine.algebra.types import BIGINT, BOOLEAN, Field
-from seine.safety.graph.closure import closure, finished
+from seine.safety.graph.punctuation_graph import closure, finished
 from seine.safety.states.item_facts import Sources
 from seine.safety.verdict import verdict
 

@@ -26,11 +26,10 @@ from seine.intake.relations import load_relation
 from seine.intake.retention_limit import RetentionLimit
 from seine.intake.spark_feed import SourceBranch
 from seine.live_queries import LiveQueries, QueryChange, limits_of, read_live_record
-from seine.network.network import Network, build_network
+from seine.network.network import Network, build_network, stream_components
 from seine.network.plan.output_form import limit_of
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.network.searches.schema_change import SchemaChange
-from seine.network.stream_components import stream_components
 from seine.operators.state.work_budget import WorkBudget
 from seine.optimizer.estimates import Estimates
 from seine.rare_collections import rare_collections

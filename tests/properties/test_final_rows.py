@@ -132,14 +132,14 @@ def test_times_of_final_rows_do_not_depend_on_batches(seed: int, tmp_path: Path)
     rng = Random(seed)
     tuples = random_tuples(rng, 60)
     queries = {name: sql for name, sql in both([*QUERIES]).items() if FINAL in name}
-    runs = []
+    by_batches = []
     for rows in (4, 11):
         folder = tmp_path / str(rows)
         story = read_story(write_streams(folder, tuples, query=script(queries)), folder / "journal", rows)
         pipeline = fed(folder, story)
-        runs.append([sorted(map(str, records(pipeline, f"f{i}"))) for i in range(len(QUERIES))])
+        by_batches.append([sorted(map(str, records(pipeline, f"f{i}"))) for i in range(len(QUERIES))])
         counted = [record["t_start"] for record in records(pipeline, "f0")]
-    assert runs[0] == runs[1]
+    assert by_batches[0] == by_batches[1]
     last = max(one["ts"] for rows_ in tuples.values() for one in rows_)
     assert set(counted) <= {*range(9, last, 10), last} and len(set(counted)) > 3
 

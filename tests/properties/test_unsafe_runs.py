@@ -16,7 +16,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from seine.safety.graph.closure import closure
+from seine.safety.graph.punctuation_graph import closure
 from seine.safety.states.item_facts import Sources
 from seine.safety.verdict import verdict
 from tests.generators.punctuated import Case, Row, random_case, random_result

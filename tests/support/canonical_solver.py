@@ -5,7 +5,7 @@ from __future__ import annotations
 import z3
 
 from seine.algebra.expressions import Call, Column, Expression
-from seine.algebra.linear_names import coefficients_of
+from seine.algebra.linear import coefficients_of
 from seine.optimizer.canonical.atoms import Atom, Clause, PredicateSet
 from seine.optimizer.canonical.exact_numbers import is_exact, number_of
 

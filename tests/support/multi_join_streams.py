@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from seine.algebra.expressions import Column, Expression
+from seine.algebra.linear import Terms
 from seine.algebra.types import BIGINT, Type
-from seine.algebra.upper_bounds import Terms
 from seine.graph.node import Port
 from seine.operators.match.any_of import any_of
 from seine.operators.multi_join.multi_join import (

@@ -11,7 +11,7 @@ from typing import Any
 
 from seine.algebra.definitions import RelationDef, StreamDef
 from seine.algebra.expressions import Call, Column, Expression, Literal, conjunction
-from seine.algebra.linear_names import WEIGHTED, coefficients_of
+from seine.algebra.linear import WEIGHTED, coefficients_of
 from seine.algebra.plan import (
     Aggregate,
     AggregateCall,

@@ -8,7 +8,7 @@ import pytest
 
 from seine.evaluate import data_columns
 from seine.evaluate.kernels import ordinals
-from seine.operators.match import box_index, boxes, coarse_filter, code_lookup, residual
+from seine.operators.match import box_index, boxes, code_lookup, residual
 
 
 def vary_thresholds(monkeypatch: pytest.MonkeyPatch, rng: random.Random) -> None:
@@ -21,7 +21,7 @@ def vary_thresholds(monkeypatch: pytest.MonkeyPatch, rng: random.Random) -> None
     monkeypatch.setattr(boxes, "_MOST_BOXES_FROM_LISTS", rng.choice([1, 20, 1 << 18]))
     monkeypatch.setattr(code_lookup, "_MOST_VALUES_UNFILTERED", rng.choice([0, 256]))
     monkeypatch.setattr(code_lookup, "_ALWAYS_DIRECT_SLOTS", rng.choice([0, 1 << 12]))
-    monkeypatch.setattr(coarse_filter, "_MOST_ROWS_BY_INTERVAL", rng.choice([0, 256]))
+    monkeypatch.setattr(box_index, "_MOST_ROWS_BY_INTERVAL", rng.choice([0, 256]))
     monkeypatch.setattr(data_columns, "_MIN_ROWS_FOR_SUBSET", rng.choice([0, 1000]))
     monkeypatch.setattr(data_columns, "_SUBSET_FRACTION", rng.choice([0, 1, 4]))
     monkeypatch.setattr(ordinals, "_INSERTS_PER_SEARCH", rng.choice([0, 8, 1000]))

@@ -27,7 +27,7 @@ from collections.abc import Callable, Sequence
 from seine.algebra.event_windows import window_of
 from seine.algebra.expressions import Call, Column, Expression, Literal
 from seine.algebra.functions.date_fields import pattern_tokens
-from seine.algebra.linear_names import coefficients_of
+from seine.algebra.linear import coefficients_of
 from seine.algebra.types import Kind, Type
 
 _MONOTONE_FUNCTIONS = frozenset(

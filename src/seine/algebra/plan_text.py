@@ -10,7 +10,7 @@ from decimal import Decimal
 from seine.algebra.definitions import JoinEdge
 from seine.algebra.document_plan import DocumentBlock, DocumentJoin, DocumentQuery
 from seine.algebra.expressions import Call, Column, Expression, Literal, Parameter
-from seine.algebra.linear_names import coefficients_of
+from seine.algebra.linear import coefficients_of
 from seine.algebra.plan import (
     Aggregate,
     AggregateCall,

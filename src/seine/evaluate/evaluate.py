@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from seine.algebra.arrays import BoolArray
 from seine.algebra.expressions import Call, Column, Expression, Literal, Parameter, repeated_calls
-from seine.algebra.linear_names import WEIGHTED
+from seine.algebra.linear import WEIGHTED
 from seine.algebra.types import Kind
 from seine.algebra.user_functions import PREFIX, needed
 from seine.evaluate import term_matcher

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from seine.algebra.arrays import AnyArray, BoolArray, IntArray
 from seine.algebra.expressions import Call
-from seine.algebra.linear_names import coefficients_of
+from seine.algebra.linear import coefficients_of
 from seine.algebra.types import Kind, Type
 from seine.evaluate.kernels import decimals
 from seine.evaluate.kernels.datum import Datum, Kernel, all_valid, build, row_count, values

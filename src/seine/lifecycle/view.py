@@ -24,9 +24,7 @@ from seine.catalog.tables.stored import QueryPosition, StoredSink
 from seine.errors import SeineError
 from seine.frontends.script.script import Declarations
 from seine.graph.node import Holding, Node
-from seine.network.network import Network
-from seine.network.state_places import state_places
-from seine.network.stream_components import stream_components
+from seine.network.network import Network, state_places, stream_components
 from seine.operators.limited.limited_join import LimitedNode
 from seine.optimizer.estimates import Estimates
 from seine.runtime.folder.failures import Failure

@@ -35,28 +35,28 @@ from seine.graph.claims import Claim
 from seine.graph.node import Filter
 from seine.network.documents.document_placing import DocumentPlacer
 from seine.network.groups.final_results import (
+    final_parts,
     grouped_item,
     is_final_input,
+    partners_of,
     place_final,
     refuse_expiring,
+    release,
     united_groups,
     united_results,
     with_arrival,
     with_rising,
 )
-from seine.network.groups.group_purging import release
 from seine.network.groups.kin_groups import KinGroups
-from seine.network.groups.partner_results import final_parts, partners_of
 from seine.network.groups.pipeline_breakers import BreakerRows, PipelineBreakers
 from seine.network.groups.session_placing import place_session_groups
-from seine.network.groups.set_operands import rows_as_set
-from seine.network.groups.set_placing import SetPlacer
+from seine.network.groups.set_placing import SetPlacer, rows_as_set
 from seine.network.groups.vertical_expansion import Place, Regrouping, RegroupLimits, WantedGrouping
 from seine.network.joins.block_placing import BlockItems, BlockPlacer, TagCondition
-from seine.network.joins.heard_joins import HeardJoins
 from seine.network.joins.join_keys import ItemRows
 from seine.network.joins.join_placing import JoinPlacer, Prefilters, place_stream, streams_of
-from seine.network.joins.limited_placing import place_limited
+from seine.network.joins.join_punctuations import HeardJoins
+from seine.network.joins.limited_joins import place_limited
 from seine.network.plan.block_conditions import split_constants
 from seine.network.plan.importance import importance_of
 from seine.network.plan.output_form import RecordForm, asks_for_partners

@@ -11,7 +11,7 @@ from seine.algebra.definitions import StreamDef
 from seine.algebra.plan import Plan, Query
 from seine.errors import Position, SeineError
 from seine.graph.claims import Claim, claimed_nodes
-from seine.graph.node import Holding, Node
+from seine.graph.node import Holding, Node, StatePlace
 from seine.graph.node_kinds import node_to_json
 from seine.graph.parameter_table import ParameterTable
 from seine.graph.snapshot import NetworkChange, topological
@@ -22,8 +22,7 @@ from seine.network.groups.equal_groups import (
     delivered_place,
     wants_smaller,
 )
-from seine.network.groups.kin_groups import KinGroups
-from seine.network.groups.rerouting import UnstartedQuery, abandoned_groups, finest_first
+from seine.network.groups.kin_groups import KinGroups, UnstartedQuery, abandoned_groups, finest_first
 from seine.network.groups.vertical_expansion import Place
 from seine.network.joins.join_placing import place_stream
 from seine.network.network_record import NetworkRecord, RestoredNetwork, change_of
@@ -34,7 +33,6 @@ from seine.network.searches.schema_change import SchemaChange
 from seine.network.searches.search_scopes import SearchScopes
 from seine.network.site.node_memo import NodeMemo, NotStandingError
 from seine.network.site.placing import Placer
-from seine.network.state_places import state_places
 from seine.operators.limited.limited_join import LimitedNode
 from seine.operators.match.deliver import DeliverNode
 from seine.optimizer.block import Blocks
@@ -442,3 +440,41 @@ def build_network(
         network.follow_schema(live)
     network.commit()
     return network
+
+
+def state_places(used: Iterable[int], nodes: Mapping[int, Node]) -> dict[tuple[str, ...], Holding]:
+    """The inputs of joins at which the nodes `used` hold rows, by the names of the streams.
+
+    Rows that several streams have made are listed under the names of all of them. An input that brings
+    punctuations holds no rows.
+    """
+    places: dict[tuple[str, ...], list[StatePlace]] = {}
+    for node in (nodes[i] for i in sorted(used) if i in nodes):
+        if node.is_join:
+            for number, port in enumerate(node.ports):
+                if not nodes[port.node].is_punctuation:
+                    places.setdefault(port.streams, []).append(StatePlace(node.id, number))
+    return {streams: tuple(inputs) for streams, inputs in places.items()}
+
+
+def stream_components(nodes: Iterable[Node]) -> tuple[frozenset[str], ...]:
+    """Streams that some query joins, unites or excepts, directly or by way of others, together.
+
+    A stream that is combined with no other one is in no component.
+    """
+    return connected(frozenset(node.streams) for node in nodes if len(node.streams) > 1)
+
+
+def connected(groups: Iterable[frozenset[str]]) -> tuple[frozenset[str], ...]:
+    """Groups that have a member in common become one; those of one member are left out.
+
+    >>> groups = [frozenset("ab"), frozenset("cd"), frozenset("be"), frozenset("f")]
+    >>> sorted("".join(sorted(group)) for group in connected(groups))
+    ['abe', 'cd']
+    """
+    separate: list[frozenset[str]] = []
+    for group in set(groups):
+        apart = [other for other in separate if not other & group]
+        touching = [other for other in separate if other & group]
+        separate = [*apart, group.union(*touching)]
+    return tuple(sorted((group for group in separate if len(group) > 1), key=sorted))

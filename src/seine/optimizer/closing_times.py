@@ -21,6 +21,7 @@ from functools import lru_cache
 from seine.algebra.event_windows import window_of
 from seine.algebra.expressions import Column, Expression, Literal
 from seine.algebra.functions import resolve_call
+from seine.algebra.linear import UpperBound, upper_bounds
 from seine.algebra.plan import (
     Join,
     Lookup,
@@ -34,7 +35,6 @@ from seine.algebra.plan import (
     walk,
 )
 from seine.algebra.types import BIGINT, DAY_TIME, INT, TIMESTAMP, Type
-from seine.algebra.upper_bounds import UpperBound, upper_bounds
 from seine.optimizer.block import Block, block_of
 from seine.optimizer.canonical.atoms import clause_expression
 from seine.optimizer.canonical.canonicalise import canonicalise

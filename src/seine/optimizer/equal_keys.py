@@ -19,8 +19,7 @@ from seine.algebra.expressions import Column, Expression, Literal
 from seine.algebra.types import DOUBLE, Type
 from seine.optimizer.canonical.canonicalise import near_form
 from seine.optimizer.canonical.exact_numbers import Number, bounds, literal_of, number_of
-from seine.optimizer.equalities import is_equality
-from seine.optimizer.linear_equalities import LinearEquality
+from seine.optimizer.equalities import LinearEquality, is_equality
 
 
 @dataclass

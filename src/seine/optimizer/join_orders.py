@@ -35,10 +35,16 @@ from seine.algebra.user_functions import calls_user_code
 from seine.evaluate.evaluate import evaluate, truth
 from seine.evaluate.kernels.spending import TooMuchWork, planning
 from seine.optimizer.block import Block
-from seine.optimizer.column_statistics import ColumnStatistics, describe_column, guess, join_selectivity
-from seine.optimizer.equalities import connects, is_equality, one_type
-from seine.optimizer.estimates import Estimates, Sample, readable
-from seine.optimizer.linear_equalities import LinearEquality, linear_equalities
+from seine.optimizer.equalities import LinearEquality, connects, is_equality, linear_equalities, one_type
+from seine.optimizer.estimates import (
+    ColumnStatistics,
+    Estimates,
+    Sample,
+    describe_column,
+    guess,
+    join_selectivity,
+    readable,
+)
 from seine.optimizer.rules.order_joins import choose_order
 
 MOST_ITEMS_ENUMERATED = 8  # up to so many items every order is considered

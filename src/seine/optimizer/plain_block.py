@@ -21,8 +21,8 @@ from seine.algebra.expressions import (
 )
 from seine.algebra.plan import Join, Lookup, Plan, Project, Scan, Select
 from seine.optimizer.block import Block, stated_conditions, take_apart
+from seine.optimizer.equalities import explicit_equalities
 from seine.optimizer.estimates import Estimates
-from seine.optimizer.explicit_equalities import explicit_equalities
 from seine.optimizer.join_orders import order as order_by_cost
 from seine.optimizer.known_empty import contradict
 from seine.optimizer.rules.order_joins import choose_order

@@ -19,8 +19,7 @@ from seine.frontends.script.parser import parse_script
 from seine.frontends.script.script import Declarations, Script
 from seine.optimizer.known_empty import is_known_empty
 from seine.safety.cures.cures import Cure, cures, reusing_cures, would_last
-from seine.safety.cures.search_cures import search_cures
-from seine.safety.cures.time_cures import time_cures
+from seine.safety.cures.time_cures import search_cures, time_cures
 from seine.safety.held_punctuations import BOUNDED, HeldScheme, growth_words, held_schemes
 from seine.safety.states.check_plan import judge, kept_scans, notes
 from seine.safety.states.operator_states import document_cure

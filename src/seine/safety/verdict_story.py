@@ -17,10 +17,9 @@ from seine.optimizer.closing_groups import with_all_closing_times
 from seine.optimizer.known_empty import is_known_empty
 from seine.safety.graph.chains import punctuated
 from seine.safety.graph.punctuation_graph import CLOCK, Closer, Graph
-from seine.safety.graph.transformed import transformed
+from seine.safety.graph.purgeable import transformed
 from seine.safety.held_punctuations import held_schemes
-from seine.safety.plans.safe_plans import THROUGHPUT, JoinOf, Tree, is_safe
-from seine.safety.plans.schemes import schemes_used
+from seine.safety.plans.safe_plans import THROUGHPUT, JoinOf, Tree, is_safe, schemes_used
 from seine.safety.states.check_plan import kept_scans
 from seine.safety.states.item_facts import Sources
 from seine.safety.states.operator_states import column_names, document_states, result_state, states_of

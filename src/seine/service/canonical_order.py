@@ -19,7 +19,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from seine.algebra.expressions import Call, Column, Expression, Literal, columns_of, walk
-from seine.algebra.linear_names import coefficients_of
+from seine.algebra.linear import coefficients_of
 from seine.optimizer.canonical.atoms import Atom, Clause
 
 _FLIPPED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}

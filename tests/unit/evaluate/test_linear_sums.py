@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from seine.algebra.expressions import Call, Column
-from seine.algebra.linear_names import coefficients_of, linear_name
+from seine.algebra.linear import coefficients_of, linear_name
 from seine.algebra.types import BIGINT, DATE, TIMESTAMP, Type
 from seine.evaluate.evaluate import KERNELS, evaluate
 from tests.support.canonical_conditions import FINE, MONEY, random_rows

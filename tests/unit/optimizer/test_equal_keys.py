@@ -9,7 +9,7 @@ from random import Random
 from seine.algebra.expressions import Call, Column, Expression, Literal
 from seine.algebra.types import BIGINT, BOOLEAN
 from seine.optimizer.equal_keys import KeyClasses, classes_by, fixed_column, plain_pair
-from seine.optimizer.linear_equalities import linear_equalities
+from seine.optimizer.equalities import linear_equalities
 from tests.support.seeds import seed_range
 
 WIDTH = 4

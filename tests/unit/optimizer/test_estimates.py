@@ -17,8 +17,14 @@ from seine.algebra.types import BIGINT, BOOLEAN, DOUBLE, STRING, Field
 from seine.evaluate.evaluate import truth
 from seine.intake.intake import Intake
 from seine.intake.journal import Journal
-from seine.optimizer.column_statistics import ColumnStatistics, describe_column, guess, join_selectivity
-from seine.optimizer.estimates import Estimates, Sample
+from seine.optimizer.estimates import (
+    ColumnStatistics,
+    Estimates,
+    Sample,
+    describe_column,
+    guess,
+    join_selectivity,
+)
 from seine.optimizer.join_orders import rows_of
 from seine.runtime.folder.sampling import Reservoir, StreamSamples
 from tests.support.plan_interpreter import A, R, col, holds, lit

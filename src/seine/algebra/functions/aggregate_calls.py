@@ -15,7 +15,7 @@ from decimal import Decimal
 from seine.algebra import aggregates
 from seine.algebra.expressions import Expression, Literal
 from seine.algebra.functions.casting import MAX_PRECISION, TypeMismatch, decimal, implied_cast, literal
-from seine.algebra.functions.logic_types import resolve_case
+from seine.algebra.functions.operator_types import resolve_case
 from seine.algebra.functions.polymorphic import number
 from seine.algebra.functions.signatures import check_arity
 from seine.algebra.plan import AggregateCall

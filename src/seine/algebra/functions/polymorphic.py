@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from seine.algebra.expressions import Call, Expression, Literal
-from seine.algebra.functions.arithmetic import resolve_arithmetic
 from seine.algebra.functions.casting import (
     MAX_PRECISION,
     TypeMismatch,
@@ -19,9 +18,10 @@ from seine.algebra.functions.casting import (
 )
 from seine.algebra.functions.date_fields import PARSED_FIELDS, PRINTED_FIELDS, checked_pattern
 from seine.algebra.functions.function_hints import clock_refusal
-from seine.algebra.functions.logic_types import (
+from seine.algebra.functions.operator_types import (
     check_regex,
     check_separator,
+    resolve_arithmetic,
     resolve_case,
     resolve_comparison,
     unify,

@@ -18,7 +18,7 @@ from functools import lru_cache
 from seine.algebra.expressions import Call, Expression, Literal
 from seine.algebra.functions.casting import TypeMismatch, decimal, implied_cast
 from seine.algebra.functions.date_fields import as_spark_pattern, is_of_postgres
-from seine.algebra.functions.logic_types import resolve_case, resolve_comparison
+from seine.algebra.functions.operator_types import resolve_case, resolve_comparison
 from seine.algebra.functions.polymorphic import DECIMAL_OF, number, resolve_date_format
 from seine.algebra.types import BIGINT, BOOLEAN, DOUBLE, INT, NULL, STRING, TEXTS, Kind, Type
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 
 from seine.algebra import user_functions
 from seine.algebra.expressions import Call, Expression, Literal
-from seine.algebra.functions import logic_types, polymorphic, printing_types, time_types
-from seine.algebra.functions.arithmetic import resolve_arithmetic, resolve_negation
+from seine.algebra.functions import operator_types, polymorphic, printing_types, time_types
 from seine.algebra.functions.casting import TypeMismatch, implied_cast, literal, resolve_cast
 from seine.algebra.functions.function_hints import unknown_function
+from seine.algebra.functions.operator_types import resolve_arithmetic, resolve_negation
 from seine.algebra.functions.signatures import SIGNATURES, check_arity
 from seine.algebra.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, Kind, Type
 
@@ -132,27 +132,29 @@ def function_names() -> list[str]:
 
 
 def _resolve_if(args: Sequence[Expression]) -> Expression:
-    return logic_types.resolve_case(args)
+    return operator_types.resolve_case(args)
 
 
 def _resolve_nvl2(args: Sequence[Expression]) -> Expression:
-    return logic_types.resolve_case([logic_types.resolve_null_test("is_not_null", args[0]), args[1], args[2]])
+    return operator_types.resolve_case(
+        [operator_types.resolve_null_test("is_not_null", args[0]), args[1], args[2]]
+    )
 
 
 def _resolve_ilike(args: Sequence[Expression]) -> Expression:
     lowered = [resolve_call("lower", [arg]) for arg in args[:2]]
-    return logic_types.resolve_like("like", [*lowered, *args[2:]])
+    return operator_types.resolve_like("like", [*lowered, *args[2:]])
 
 
 def _resolve_nanvl(args: Sequence[Expression]) -> Expression:
     left, right = (polymorphic.number(arg, "nanvl") for arg in args)
     value = resolve_cast(left, DOUBLE)
-    return logic_types.resolve_case([resolve_call("isnan", [value]), resolve_cast(right, DOUBLE), value])
+    return operator_types.resolve_case([resolve_call("isnan", [value]), resolve_cast(right, DOUBLE), value])
 
 
 def _resolve_regex(name: str, args: Sequence[Expression]) -> Call:
     call = SIGNATURES[name].bind(name, args)
-    logic_types.check_regex(call.args[1])
+    operator_types.check_regex(call.args[1])
     return call
 
 
@@ -195,9 +197,9 @@ def _resolve_elt(args: Sequence[Expression]) -> Expression:
     """ELT(n, a, b, ...) is CASE n WHEN 1 THEN a WHEN 2 THEN b ... END."""
     branches: list[Expression] = []
     for position, arg in enumerate(args[1:], 1):
-        is_here = logic_types.resolve_comparison("eq", args[0], literal(position))
+        is_here = operator_types.resolve_comparison("eq", args[0], literal(position))
         branches += [is_here, implied_cast(arg, STRING, f"argument {position + 1} of elt")]
-    return logic_types.resolve_case(branches)
+    return operator_types.resolve_case(branches)
 
 
 def _resolve_overlay(args: Sequence[Expression]) -> Expression:
@@ -217,7 +219,7 @@ def _resolve_overlay(args: Sequence[Expression]) -> Expression:
 def _resolve_split_item(args: Sequence[Expression]) -> Expression:
     """ELEMENT_AT(SPLIT(text, pattern), n): the n-th part, from the end if n is negative."""
     text, pattern = (implied_cast(arg, STRING, "an argument of split") for arg in args[:2])
-    logic_types.check_separator(pattern)
+    operator_types.check_separator(pattern)
     return Call("split_item", (text, pattern, implied_cast(args[2], INT, "the position in a split")), STRING)
 
 
@@ -228,7 +230,7 @@ def _resolve_locate(args: Sequence[Expression]) -> Expression:
 
 
 def _resolve_not(args: Sequence[Expression]) -> Expression:
-    return logic_types.resolve_logic("not", args)
+    return operator_types.resolve_logic("not", args)
 
 
 def _arithmetic(name: str) -> tuple[int, int | None, Resolver]:
@@ -236,7 +238,7 @@ def _arithmetic(name: str) -> tuple[int, int | None, Resolver]:
 
 
 def _comparison(name: str) -> tuple[int, int | None, Resolver]:
-    return 2, 2, lambda args: logic_types.resolve_comparison(name, args[0], args[1])
+    return 2, 2, lambda args: operator_types.resolve_comparison(name, args[0], args[1])
 
 
 def _bitwise(name: str) -> tuple[int, int | None, Resolver]:
@@ -248,7 +250,7 @@ def _shift(name: str) -> tuple[int, int | None, Resolver]:
 
 
 def _null_test(name: str) -> tuple[int, int | None, Resolver]:
-    return 1, 1, lambda args: logic_types.resolve_null_test(name, args[0])
+    return 1, 1, lambda args: operator_types.resolve_null_test(name, args[0])
 
 
 def _cast_function(type_: Type) -> tuple[int, int | None, Resolver]:
@@ -261,31 +263,31 @@ def _xpath(name: str) -> tuple[int, int | None, Resolver]:
 
 _RESOLVERS: dict[str, tuple[int, int | None, Resolver]] = {
     **{name: _arithmetic(name) for name in ("add", "sub", "mul", "div", "mod", "pmod", "int_div")},
-    **{name: _comparison(name) for name in logic_types.COMPARISONS},
+    **{name: _comparison(name) for name in operator_types.COMPARISONS},
     **{name: _null_test(name) for name in ("is_null", "is_not_null")},
     **{name: _cast_function(type_) for name, type_ in _CAST_FUNCTIONS.items()},
     "neg": (1, 1, lambda args: resolve_negation(args[0])),
     "positive": (1, 1, lambda args: polymorphic.number(args[0], "positive")),
-    "and": (2, None, lambda args: logic_types.resolve_logic("and", args)),
-    "or": (2, None, lambda args: logic_types.resolve_logic("or", args)),
+    "and": (2, None, lambda args: operator_types.resolve_logic("and", args)),
+    "or": (2, None, lambda args: operator_types.resolve_logic("or", args)),
     "not": (1, 1, _resolve_not),
-    "between": (3, 3, lambda args: logic_types.resolve_between(args[0], args[1], args[2])),
-    "in": (2, None, logic_types.resolve_in),
-    "like": (2, 3, lambda args: logic_types.resolve_like("like", args)),
+    "between": (3, 3, lambda args: operator_types.resolve_between(args[0], args[1], args[2])),
+    "in": (2, None, operator_types.resolve_in),
+    "like": (2, 3, lambda args: operator_types.resolve_like("like", args)),
     "ilike": (2, 3, _resolve_ilike),
-    "rlike": (2, 2, lambda args: logic_types.resolve_like("rlike", args)),
+    "rlike": (2, 2, lambda args: operator_types.resolve_like("rlike", args)),
     "regexp_replace": (3, 4, _resolve_regexp_replace),
     "regexp_count": (2, 2, lambda args: _resolve_regex("regexp_count", args)),
     "regexp_extract": (2, 3, lambda args: _resolve_regex("regexp_extract", args)),
     "regexp_instr": (2, 3, _resolve_regexp_instr),
     "regexp_substr": (2, 2, lambda args: _resolve_regex("regexp_substr", args)),
-    "case": (2, None, logic_types.resolve_case),
+    "case": (2, None, operator_types.resolve_case),
     "if": (3, 3, _resolve_if),
-    "coalesce": (1, None, logic_types.resolve_coalesce),
+    "coalesce": (1, None, operator_types.resolve_coalesce),
     "nvl2": (3, 3, _resolve_nvl2),
-    "nullif": (2, 2, lambda args: logic_types.resolve_nullif(args[0], args[1])),
-    "nullifzero": (1, 1, lambda args: logic_types.resolve_nullif(args[0], literal(0))),
-    "zeroifnull": (1, 1, lambda args: logic_types.resolve_coalesce([args[0], literal(0)])),
+    "nullif": (2, 2, lambda args: operator_types.resolve_nullif(args[0], args[1])),
+    "nullifzero": (1, 1, lambda args: operator_types.resolve_nullif(args[0], literal(0))),
+    "zeroifnull": (1, 1, lambda args: operator_types.resolve_coalesce([args[0], literal(0)])),
     "nanvl": (2, 2, _resolve_nanvl),
     "locate": (2, 3, _resolve_locate),
     "split_item": (3, 3, _resolve_split_item),

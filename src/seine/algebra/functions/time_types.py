@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from seine.algebra.expressions import Call, Expression, Literal
-from seine.algebra.functions.arithmetic import resolve_arithmetic
 from seine.algebra.functions.casting import TypeMismatch, decimal, implied_cast, literal, resolve_cast
+from seine.algebra.functions.operator_types import resolve_arithmetic
 from seine.algebra.functions.polymorphic import constant_word
 from seine.algebra.functions.signatures import SIGNATURES
 from seine.algebra.types import BIGINT, DAY_TIME, DOUBLE, INT, STRING, TIMESTAMP, YEAR_MONTH, Kind

@@ -15,8 +15,8 @@ from collections.abc import Callable, Sequence
 
 from seine.algebra.event_windows import PAIRS, EventSession, event_window
 from seine.algebra.expressions import Call, Expression, Literal
-from seine.algebra.functions.arithmetic import resolve_arithmetic
 from seine.algebra.functions.casting import TypeMismatch, resolve_cast
+from seine.algebra.functions.operator_types import resolve_arithmetic
 from seine.algebra.functions.signatures import check_arity
 from seine.algebra.types import BIGINT, DATE, DAY_TIME, INT, STRING, TIMESTAMP, Kind, Type
 

@@ -24,19 +24,22 @@ from seine.algebra.plan import AggregateCall
 from seine.algebra.types import BOOLEAN, NULL, TEXTS
 from seine.frontends.sql.composed_aggregates import composed_aggregate, ordered_call, ordered_result
 from seine.frontends.sql.grouping_sets import GROUPING, GROUPING_ID, grouping_call
-from seine.frontends.sql.literals import cast_type, constant_cast, interval, number
-from seine.frontends.sql.nested_values import (
+from seine.frontends.sql.over_calls import OverCalls
+from seine.frontends.sql.plain_spellings import refuse_other_order
+from seine.frontends.sql.scope import PARTS, Context, FromBlock, is_pair, key_of, part_of, resolve_column
+from seine.frontends.sql.values import (
     array_item,
+    cast_type,
+    constant_cast,
+    interval,
     is_call,
     is_split,
     json_field,
+    number,
     split_index,
     to_json,
     value_at_path,
 )
-from seine.frontends.sql.over_calls import OverCalls
-from seine.frontends.sql.plain_spellings import refuse_other_order
-from seine.frontends.sql.scope import PARTS, Context, FromBlock, is_pair, key_of, part_of, resolve_column
 from seine.frontends.text.lexer import string_value
 
 _WITH_UNIT = ("timestampadd", "timestampdiff", "dateadd", "date_add", "datediff", "date_diff")

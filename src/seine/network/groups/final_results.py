@@ -2,11 +2,21 @@
 
 A group is final when punctuations or clocks say so (`safety.final_groups`), and when its tuples have all
 expired, or input ends, whatever its keys are. A pair with rows of groups in it is final when these are.
+
+Ports for the punctuations and clocks that free groups before they are empty, because they are final.
+
+`safety.final_groups` says which these are.
+
+Final results of outer, semi and anti joins (`emit = 'final'`): pairs as they come, other rows once.
+
+    s LEFT JOIN t    pairs of an inner join, and the rows of s that met nobody in their whole life
+
+Chains of such joins are parts of that kind by then (`optimizer/flat_partners.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from seine.algebra.definitions import StreamDef
@@ -22,17 +32,23 @@ from seine.algebra.plan import (
     Select,
     SetOperation,
     UnionAll,
+    walk,
 )
 from seine.errors import SeineError
-from seine.network.groups.group_purging import final_times, key_punctuations
+from seine.graph.node import Node, Port
 from seine.network.groups.pipeline_breakers import BreakerRows
 from seine.network.groups.vertical_expansion import has_window
-from seine.network.joins.heard_joins import HeardJoins
+from seine.network.joins.join_punctuations import HeardJoins, claim_punctuations, place_punctuations
 from seine.network.site.partitioning import needs_exchange
 from seine.network.site.placing import Placer, port_of
 from seine.operators.group.aggregate import AggregateNode
 from seine.operators.group.final import FinalNode
+from seine.operators.group.group_release import Releases
+from seine.operators.group.set_operations import DistinctNode, ExceptNode, MultisetNode
 from seine.operators.join.final_time import FinalTime
+from seine.operators.join.join_purge import PurgeRule
+from seine.operators.rank.over import OverNode
+from seine.operators.rank.rank import RankNode
 from seine.optimizer.block import Block
 from seine.optimizer.fixed_frames import is_fixed
 from seine.safety.states.final_groups import (
@@ -40,6 +56,7 @@ from seine.safety.states.final_groups import (
     Clocks,
     Finality,
     GroupedBlock,
+    KeyScheme,
     RisingColumn,
     finality_of,
     groupings_of,
@@ -47,6 +64,112 @@ from seine.safety.states.final_groups import (
     whatever_length,
 )
 from seine.safety.states.runnable import is_appended_result
+
+
+def release(
+    placer: Placer,
+    streams: Mapping[str, StreamDef],
+    breaker: BreakerRows,
+    freeing: Finality,
+    heard: HeardJoins,
+) -> BreakerRows:
+    """Connect a pipeline breaker that has not run with the punctuations and clocks that free its groups."""
+    node = placer.site.nodes[breaker.node.id]
+    assert isinstance(node, AggregateNode | DistinctNode | ExceptNode | MultisetNode | RankNode | OverNode)
+    claim_punctuations(placer, [below for below in node.inputs if placer.site.nodes[below].is_punctuation])
+    if node.releases or breaker.tag is None or not freeing or not placer.site.is_new(node.id):
+        return replace(breaker, node=node)
+    # The tag, of which punctuations say nothing, has a say in where groups are: they go everywhere. A group
+    # that is chained to a join gets rows of its own bucket's part of it alone, so that part's word will do.
+    # where the node has the keys as the query gives them
+    keys = (
+        [*range(len(node.ports[0].key))]
+        if isinstance(node, RankNode | OverNode)
+        else [c - 1 for c in breaker.columns]
+    )
+    listened = []
+    for port, purge in key_punctuations(placer, streams, freeing, len(node.ports[0].key) - 1, heard):
+        here = placer.site.nodes[port.node].stage == node.stage
+        places = tuple(keys[place] for place in purge.places)
+        purge = replace(purge, places=places, gathers=purge.gathers and not here)
+        listened.append((replace(port, broadcast=not here), purge))
+    ports = (*node.ports, *(port for port, _ in listened))
+    times = [replace(time, place=keys[time.place]) for time in final_times(freeing)]
+    if freeing.session is not None and breaker.session_end is not None:
+        times.append(FinalTime(breaker.session_end - len(node.ports[0].key), (freeing.session,), True, False))
+    releases = Releases(tuple(purge for _, purge in listened), len(freeing.schemes), tuple(times))
+    return replace(breaker, node=placer.site.connect(node, ports=ports, releases=releases))
+
+
+def key_punctuations(
+    placer: Placer,
+    streams: Mapping[str, StreamDef],
+    finality: Finality,
+    keys: int,
+    heard: HeardJoins,
+) -> Iterator[tuple[Port, PurgeRule]]:
+    """A port for each scheme that makes groups final, and which of so many keys it punctuates."""
+    for number, schemes in enumerate(finality.schemes):
+        for use in schemes:
+            stream = streams[use.stream]
+            columns = stream.schemes[use.scheme].columns
+            key = tuple(Column(columns.index(column), stream.types[column]) for _, column in use.places)
+            at = tuple(place for place, _ in use.places)
+            node, gathers = _punctuations(placer, stream, use, heard)
+            port = Port(node.id, node.types, node.streams, 0, key, broadcast=len(at) < keys)
+            yield port, PurgeRule(number, at, gathers)
+
+
+def _punctuations(placer: Placer, stream: StreamDef, use: KeyScheme, heard: HeardJoins) -> tuple[Node, bool]:
+    """The node of the punctuations of a stream, or of those that its join derives from them; and whether
+    every bucket sends these.
+    """
+    if use.joined is None:
+        return place_punctuations(placer, stream, use.scheme), False
+    return heard.place(use)
+
+
+def final_times(finality: Finality) -> tuple[FinalTime, ...]:
+    """The keys whose groups are final when the time in them has passed."""
+    return tuple(FinalTime(key.place, key.clocks, is_period=key.is_period) for key in finality.times)
+
+
+def final_parts(plan: Plan, block_of: BlockOf) -> list[Block]:
+    """The blocks of outer, semi and anti joins of tuples, each of which is final for itself."""
+    for scan in walk(plan):
+        if isinstance(scan, Scan) and scan.stream.retractable:
+            raise SeineError(
+                f"emit = 'final' needs rows that become final: tuples of {scan.alias} may be deleted",
+                hint="leave out emit = 'final', or read a stream that is not RETRACTABLE",
+            )
+    parts = _parts(plan, block_of)
+    if not all(one.is_of_tables or partners_of(one, block_of) is not None for one in parts):
+        raise SeineError(
+            "emit = 'final' is for one outer, semi or anti join, or, without windows, a chain of LEFT JOINs",
+            hint="leave out emit = 'final'",
+        )
+    return parts
+
+
+def _parts(plan: Plan, block_of: BlockOf) -> list[Block]:
+    """The block of a plan; of a union those of all its branches, which may be unions again."""
+    block = block_of(plan)
+    item = block.items[0]
+    if len(block.items) > 1 or not isinstance(item, UnionAll):
+        return [block]
+    condition, names = conjunction(list(block.conditions)), tuple(f.name for f in plan.schema)
+    chosen = [one if condition is None else Select(one, condition) for one in item.branches]
+    return [part for one in chosen for part in _parts(Project(one, block.outputs, names), block_of)]
+
+
+def partners_of(block: Block, block_of: BlockOf) -> SetOperation | None:
+    """The semi or anti join of tuples whose rows a block gives; None of any other."""
+    item = block.items[0]
+    if len(block.items) > 1 or not isinstance(item, SetOperation) or not item.kind.is_of_pairs:
+        return None
+    pairs = item.right.branches if isinstance(item.right, UnionAll) else (item.right,)
+    return item if all(block_of(side).is_of_tables for side in (item.left, *pairs)) else None
+
 
 _NEVER_FINAL = "emit = 'final' needs rows that become final"
 

@@ -22,10 +22,16 @@ from seine.algebra.rank_plan import FrameReach, Over, Rank
 from seine.algebra.search_plan import Top
 from seine.algebra.types import BIGINT, BOOLEAN, INT, Type
 from seine.graph.node import Node, Port
-from seine.network.groups.aggregate_inputs import TAG_VALUE, AggregateInput, FromRows, fan_of
+from seine.network.groups.aggregate_inputs import (
+    TAG_VALUE,
+    AggregateInput,
+    FromPanes,
+    FromRows,
+    fan_of,
+    pane_span,
+)
 from seine.network.groups.kin_groups import KinGroups, coarser_kin, finest_of, with_functions_of
 from seine.network.groups.lookup_terms import LookupTerms
-from seine.network.groups.pane_placing import FromPanes, pane_span
 from seine.network.groups.partial_aggregates import group_keys
 from seine.network.groups.vertical_expansion import (
     FromFiner,

@@ -23,14 +23,19 @@ from seine.algebra.expressions import Expression, columns_of
 from seine.algebra.plan import Lookup, Plan, Scan
 from seine.errors import SeineError
 from seine.graph.node import Node
-from seine.network.joins.heard_joins import HeardJoins
 from seine.network.joins.join_keys import ItemRows
 from seine.network.joins.join_placing import JoinPlacer, Prefilters
+from seine.network.joins.join_punctuations import HeardJoins
 from seine.network.joins.join_sharing import JoinOrderSearch, JoinStep, Order
 from seine.network.joins.join_trees import TreePlan, tree_plan
 from seine.network.joins.key_search import JoinKeys
-from seine.network.joins.multi_joins import MultiPlan, multi_plan, nested_aliases, streams_at_once
-from seine.network.joins.multi_placing import place_streams_at_once
+from seine.network.joins.multi_joins import (
+    MultiPlan,
+    multi_plan,
+    nested_aliases,
+    place_streams_at_once,
+    streams_at_once,
+)
 from seine.network.joins.rising_rows import SettlingSides
 from seine.network.joins.tree_placing import TreePart, TreePlacing
 from seine.network.plan.block_conditions import Conditions
@@ -43,11 +48,10 @@ from seine.optimizer.estimates import Estimates
 from seine.optimizer.join_orders import JoinCosts, join_costs
 from seine.safety.graph.build_graph import BlockGraph
 from seine.safety.plans.joined_streams import JoinedStreams
-from seine.safety.plans.safe_plans import MOST_ITEMS_ENUMERATED, JoinOf, Tree, is_safe
-from seine.safety.plans.schemes import bounded_schemes
+from seine.safety.plans.safe_plans import MOST_ITEMS_ENUMERATED, JoinOf, Tree, bounded_schemes, is_safe
+from seine.safety.states.column_facts import graph_of_tables
 from seine.safety.states.final_groups import joined_rising
 from seine.safety.states.runnable import is_appended
-from seine.safety.states.table_facts import graph_of_tables
 from seine.safety.verdict_story import Nested
 
 TagCondition = Callable[[int], list[Expression]]  # what selects an item's rows, which begin at a column

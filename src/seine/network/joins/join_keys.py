@@ -26,8 +26,7 @@ from seine.network.joins.key_search import (
 )
 from seine.optimizer.block import Block
 from seine.optimizer.equal_keys import fixed_column, plain_pair
-from seine.optimizer.equalities import is_equality
-from seine.optimizer.linear_equalities import LinearEquality, linear_equalities
+from seine.optimizer.equalities import LinearEquality, is_equality, linear_equalities
 
 
 @dataclass(frozen=True)

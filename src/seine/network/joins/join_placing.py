@@ -18,10 +18,11 @@ from seine.algebra.expressions import Column, Expression, conjunction
 from seine.algebra.plan import Lookup, Plan, Query, Scan, walk
 from seine.errors import SeineError
 from seine.graph.node import Node
-from seine.network.joins.heard_joins import HeardScheme, open_generation
 from seine.network.joins.join_punctuations import (
+    HeardScheme,
     Punctuating,
     claim_punctuations,
+    open_generation,
     promises_of,
     punctuating_stream,
     punctuations_of,

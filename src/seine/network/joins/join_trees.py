@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from seine.optimizer.estimates import Estimates
-from seine.safety.plans.joined_parts import JoinedParts
+from seine.safety.plans.join_trees import JoinedParts, PairJoins, Place, PurgeRates, representatives
 from seine.safety.plans.joined_streams import JoinedStreams, SchemeUse
-from seine.safety.plans.pair_joins import PairJoins, Place, PurgeRates, representatives
 from seine.safety.plans.safe_plans import THROUGHPUT, JoinOf, Rows, Tree, cheapest_plan, items_of, joins_of
 
 

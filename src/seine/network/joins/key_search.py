@@ -15,8 +15,7 @@ from typing import NamedTuple
 from seine.algebra.expressions import Column, Expression, Literal, Renumbering, columns_of, renumbering
 from seine.algebra.types import Type
 from seine.optimizer.equal_keys import KeyClass, KeyClasses, classes_by, shifted_pair
-from seine.optimizer.equalities import is_equality, one_type
-from seine.optimizer.linear_equalities import LinearEquality
+from seine.optimizer.equalities import LinearEquality, is_equality, one_type
 
 Pair = tuple[Expression, Expression]  # a key over the left row, and one over the right row
 Columns = tuple[int, int]  # two columns of a block

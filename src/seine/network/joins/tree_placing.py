@@ -35,8 +35,7 @@ from seine.network.joins.join_punctuations import (
 from seine.network.joins.join_sharing import JoinOrderSearch
 from seine.network.joins.join_trees import JoinTreeRows, TreePlan, leaves
 from seine.network.joins.key_search import JoinKeys
-from seine.network.joins.multi_joins import parts_plan
-from seine.network.joins.multi_placing import multi_identity, place_multi_join
+from seine.network.joins.multi_joins import multi_identity, parts_plan, place_multi_join
 from seine.network.plan.block_conditions import Conditions
 from seine.network.plan.strategy import Strategy
 from seine.network.site.placing import Placer, port_of

@@ -25,13 +25,13 @@ from seine.algebra.expressions import (
     shift_columns,
     split_shape,
 )
-from seine.algebra.linear_names import with_weights
+from seine.algebra.linear import with_weights
 from seine.network.plan.strategy import Strategy
 from seine.optimizer.canonical.atoms import NEVER, PredicateSet, clause_expression
 from seine.optimizer.canonical.canonicalise import canonicalise, conjoin
 from seine.optimizer.canonical.fewest import fewest, follows
 from seine.optimizer.canonical.infer import infer
-from seine.optimizer.canonical.overflow import cannot_fail
+from seine.optimizer.canonical.linear_bounds import cannot_fail
 from seine.optimizer.closing_times import bounding_parts
 from seine.optimizer.equalities import equal_columns, is_equality
 

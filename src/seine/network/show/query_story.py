@@ -22,7 +22,7 @@ from seine.algebra.expressions import (
     rewrite,
     shift_columns,
 )
-from seine.algebra.linear_names import WEIGHTED, without_weights
+from seine.algebra.linear import WEIGHTED, without_weights
 from seine.graph.claims import RowClaim, TagClaim
 from seine.graph.node import Filter, FilteringNode, Node, SelectingNode
 from seine.network.show.labels import Labels, parameters_of

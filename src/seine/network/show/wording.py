@@ -28,7 +28,7 @@ from seine.algebra.expressions import (
     conjuncts,
     rewrite,
 )
-from seine.algebra.linear_names import WEIGHTED, coefficients_of
+from seine.algebra.linear import WEIGHTED, coefficients_of
 from seine.algebra.plan_text import SqlText, describe, describe_constant
 from seine.algebra.types import BIGINT, BOOLEAN, DATE, DAY_TIME, DOUBLE, TIMESTAMP, Kind, Type
 from seine.graph.parameter_table import ParameterTable

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 
 from seine.algebra.arrays import AnyArray
 from seine.algebra.expressions import Call, Column, Expression, Literal, Parameter, conjuncts
-from seine.algebra.upper_bounds import Terms, UpperBound, is_time, time_column, upper_bounds
+from seine.algebra.linear import Terms, UpperBound, is_time, time_column, upper_bounds
 from seine.graph.node import Filter
 from seine.operators.match.any_of import Tables
 from seine.rows.delta import FOREVER, NEVER

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from seine.algebra.arrays import BoolArray, IntArray
 from seine.algebra.expressions import Call, Expression, Parameter, walk
-from seine.algebra.linear_names import WEIGHTED
+from seine.algebra.linear import WEIGHTED
 from seine.algebra.types import Kind
 from seine.evaluate.data_columns import DataColumns
 from seine.evaluate.evaluate import truth

@@ -20,8 +20,8 @@ import pyarrow.compute as pc
 
 from seine.algebra.arrays import IntArray
 from seine.algebra.expressions import Expression, columns_of, conjuncts
+from seine.algebra.linear import Terms, time_column, upper_bounds
 from seine.algebra.types import Type
-from seine.algebra.upper_bounds import Terms, time_column, upper_bounds
 from seine.graph.node import Filter
 from seine.operators.join.combination import key_columns
 from seine.operators.join.time_bounds import after, most_added, shifted

@@ -9,14 +9,15 @@ from math import ceil, floor, gcd, lcm
 
 from seine.algebra.expressions import Call, Expression, Literal
 from seine.algebra.functions import common_type, resolve_cast
-from seine.algebra.linear_names import coefficients_of, linear_name
+from seine.algebra.linear import coefficients_of, linear_name
 from seine.algebra.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, TIMESTAMP, Kind, Type
 from seine.optimizer.canonical.atoms import Atom, Clause
-from seine.optimizer.canonical.calendar_steps import CalendarStep, calendar_step
 from seine.optimizer.canonical.exact_numbers import (
     MICROS_PER_DAY,
+    CalendarStep,
     Number,
     bounds,
+    calendar_step,
     is_exact,
     literal_of,
     number_of,

@@ -12,11 +12,11 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from seine.algebra.expressions import Call, Expression
-from seine.algebra.linear_names import coefficients_of
+from seine.algebra.linear import coefficients_of
 from seine.optimizer.canonical.atoms import NEVER, Atom, Clause, PredicateSet
 from seine.optimizer.canonical.compare_terms import difference
 from seine.optimizer.canonical.extents import EVERYTHING, Extent, contains, extent, intersection, union
-from seine.optimizer.canonical.like_patterns import prefix_of
+from seine.optimizer.canonical.normal_form import prefix_of
 
 
 def implies(stronger: PredicateSet, weaker: PredicateSet) -> bool:

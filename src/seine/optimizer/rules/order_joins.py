@@ -7,8 +7,7 @@ from collections.abc import Callable
 from seine.algebra.expressions import Expression, conjunction, conjuncts, shift_columns
 from seine.algebra.plan import Join, Lookup, Plan, Project, Scan, Select, walk
 from seine.optimizer.block import Block, take_apart
-from seine.optimizer.equalities import connects
-from seine.optimizer.linear_equalities import linear_equalities
+from seine.optimizer.equalities import connects, linear_equalities
 from seine.optimizer.traverse import with_inputs
 
 

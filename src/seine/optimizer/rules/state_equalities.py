@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from seine.algebra.expressions import conjunction, conjuncts
 from seine.algebra.plan import Join, Plan, Select
-from seine.optimizer.explicit_equalities import explicit_equalities
+from seine.optimizer.equalities import explicit_equalities
 from seine.optimizer.traverse import rebuild
 
 

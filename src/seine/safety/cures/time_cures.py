@@ -8,7 +8,7 @@ They change the answer, and say how. Every one that is returned was judged.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
 
@@ -18,6 +18,7 @@ from seine.algebra.functions import resolve_call
 from seine.algebra.plan import Aggregate, Join, Plan, Scan, Select, SetOperation, walk
 from seine.algebra.plan_text import column_name
 from seine.algebra.rank_plan import ROW_NUMBER, Rank
+from seine.algebra.search_plan import Search
 from seine.algebra.types import BIGINT, DAY_TIME, TIMESTAMP
 from seine.optimizer.block import take_apart
 from seine.optimizer.traverse import rebuild
@@ -126,3 +127,15 @@ def _name(scan: Scan) -> str:
     """The time of a stream as the query around would say it: of one in a sub-query p, p.u, it is p's."""
     alias, *_ = scan.alias.split(".")
     return f"{column_name(alias)}.{column_name(scan.schema[scan.stream.time].name)}"
+
+
+def search_cures(plan: Search, lasting: Sequence[str]) -> list[str]:
+    """The additions to a declaration or to the query that would do, each of them alone enough.
+
+    Leaving streams out helps if others are left.
+    """
+    windows = " and ".join(f"a WINDOW on {column_name(name)}" for name in lasting)
+    rest = [name for name in plan.graph.tables if name not in lasting]
+    if all(stream.name in lasting for stream in plan.streams):
+        return [f"declare {windows}"]
+    return [f"declare {windows}", f"search OVER ({', '.join(map(column_name, rest))})"]

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from seine.safety.graph.closure import Closure, ClosureStep
-from seine.safety.graph.punctuation_graph import CLOCK, ClosureRule, Graph
+from seine.safety.graph.punctuation_graph import CLOCK, Closure, ClosureRule, ClosureStep, Graph
 
 MOST_STEPS_SHOWN = 12  # of one chain; the others are counted
 
@@ -16,7 +15,7 @@ MOST_STEPS_SHOWN = 12  # of one chain; the others are counted
 def chain_words(graph: Graph, columns: Sequence[Sequence[str]], closed: Closure) -> str:
     """What frees a row with this closure; `columns` are the names of each item's.
 
-    >>> from seine.safety.graph.closure import closure
+    >>> from seine.safety.graph.punctuation_graph import closure
     >>> from seine.safety.graph.punctuation_graph import PUNCTUATION, Closer, GraphItem
     >>> bid = GraphItem("bid", frozenset([0]), (Closer(frozenset([0]), PUNCTUATION, (1,)),))
     >>> graph = Graph((GraphItem("item", frozenset([0])), bid), 1)

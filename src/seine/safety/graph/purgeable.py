@@ -8,15 +8,71 @@ edges each component learns, as a set of bits, from which components it is reach
 nothing is added.
 
 Cites: SAFETY 4.1 (Thm 1), SAFETY 4.2 (Thm 3), SAFETY 4.3 (safety checking algorithm)
+
+The transformed punctuation graph: streams that close one another merge, until no more do.
+
+A node is a set of streams of which each closes all others. It has an edge to another node if what
+its streams know is enough for a closer of one of that node's streams. Nodes on a cycle merge, and
+then know more together. If one node is left, every stream closes every other.
+
+Cites: SAFETY 4.3 (Def 11, Thm 5)
+Differs: Def 11 adds an edge by a scheme of several columns only from a merged node; a single stream
+that knows all of them has one too, else Thm 5 fails.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
-from seine.safety.graph.closure import Closure, closure
-from seine.safety.graph.components import components
-from seine.safety.graph.punctuation_graph import Graph
+from seine.safety.graph.punctuation_graph import Closure, Graph, closure
+
+
+def components(edges: Sequence[Sequence[int]]) -> tuple[list[int], int]:
+    """The component of each node, and how many there are.
+
+    `edges` has the successors of each node. Components are numbered so that an edge between two of
+    them leads to the smaller number. The work is linear in nodes and edges.
+
+    >>> components([[1], [0, 2], [], [2]])
+    ([1, 1, 0, 2], 3)
+    """
+    count = len(edges)
+    order = [-1] * count  # when a node was reached
+    low = [0] * count
+    component = [-1] * count
+    stack: list[int] = []
+    reached = count_found = 0
+    for root in range(count):
+        if order[root] >= 0:
+            continue
+        path = [(root, 0)]
+        while path:
+            node, place = path.pop()
+            if place == 0:
+                order[node] = low[node] = reached
+                reached += 1
+                stack.append(node)
+            following = edges[node]
+            if place:
+                low[node] = min(low[node], low[following[place - 1]])
+            while place < len(following):
+                after = following[place]
+                place += 1
+                if order[after] < 0:
+                    path += [(node, place), (after, 0)]
+                    break
+                if component[after] < 0:
+                    low[node] = min(low[node], order[after])
+            else:
+                if low[node] == order[node]:
+                    while True:
+                        member = stack.pop()
+                        component[member] = count_found
+                        if member == node:
+                            break
+                    count_found += 1
+    return component, count_found
 
 
 def purgeable(graph: Graph) -> list[bool]:
@@ -157,3 +213,45 @@ class _Reach:
             if more & ~reached[number]:
                 reached[number] |= more
                 ahead += [(following, reached[number]) for following in self.following[number]]
+
+
+def transformed(graph: Graph) -> list[frozenset[int]]:
+    """The nodes that are left, in the order of their first streams.
+
+    >>> from seine.safety.graph.punctuation_graph import PUNCTUATION, Closer, GraphItem
+    >>> def stream(name, gives, *schemes):
+    ...     closers = tuple(Closer(frozenset(s), PUNCTUATION, ()) for s in schemes)
+    ...     return GraphItem(name, frozenset(gives), closers)
+    >>> b, c, a = 0, 1, 2
+    >>> s1, s3 = stream("s1", [a, b], [b]), stream("s3", [c, a], [c, a])
+    >>> printed = Graph((s1, stream("s2", [b, c], [b]), s3), 3)
+    >>> repaired = Graph((s1, stream("s2", [b, c], [b], [c]), s3), 3)
+    >>> [[sorted(node) for node in transformed(figure)] for figure in (printed, repaired)]
+    [[[0, 1], [2]], [[0, 1, 2]]]
+    """
+    nodes = [frozenset([number]) for number in range(len(graph.items))]
+    while True:
+        component, count = components([_ahead(graph, nodes, node) for node in nodes])
+        if count == len(nodes):
+            return sorted(nodes, key=min)
+        merged: list[frozenset[int]] = [frozenset()] * count
+        for place, node in enumerate(nodes):
+            merged[component[place]] |= node
+        nodes = merged
+
+
+def _ahead(graph: Graph, nodes: list[frozenset[int]], node: frozenset[int]) -> list[int]:
+    """The nodes that an edge leads to: one of their streams is closed by what this node's streams know."""
+    known = frozenset(facts_of(graph, node))
+    return [
+        place
+        for place, other in enumerate(nodes)
+        if other != node
+        and any(closer.needs <= known for number in other for closer in graph.items[number].closers)
+    ]
+
+
+def facts_of(graph: Graph, node: frozenset[int]) -> list[int]:
+    """The facts that tuples of some streams give by themselves, with the rules and what is given."""
+    alone = Graph((), graph.facts, graph.rules, graph.given)
+    return [*closure(alone, facts=[f for number in node for f in graph.items[number].gives]).causes]

@@ -16,15 +16,15 @@ from functools import cached_property, lru_cache
 
 from seine.algebra.definitions import StreamDef
 from seine.algebra.expressions import Column, Expression, shift_columns
+from seine.algebra.linear import Terms, time_column
 from seine.algebra.plan import Plan, Scan
-from seine.algebra.upper_bounds import Terms, time_column
 from seine.optimizer.block import Block
 from seine.optimizer.closing_times import implied_bounds
 from seine.optimizer.equalities import is_equality, one_type, punctuated_column
 from seine.optimizer.scheme_partners import reuse_partners
 from seine.safety.graph.purgeable import purgeable
+from seine.safety.states.column_facts import graph_of_tables
 from seine.safety.states.runnable import is_appended
-from seine.safety.states.table_facts import graph_of_tables
 
 FEWEST_AT_ONCE = 3  # streams; two are a join of two, unless only groups of equal columns free their rows
 Side = tuple[int, Expression]  # a port, and an expression over its rows

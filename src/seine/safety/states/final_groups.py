@@ -29,6 +29,7 @@ from seine.algebra.expressions import (
     shift_columns,
     substitute,
 )
+from seine.algebra.linear import UpperBound
 from seine.algebra.plan import (
     Aggregate,
     Distinct,
@@ -42,16 +43,18 @@ from seine.algebra.plan import (
 )
 from seine.algebra.rank_plan import Partitioned
 from seine.algebra.types import BIGINT, TIMESTAMP
-from seine.algebra.upper_bounds import UpperBound
 from seine.optimizer.block import Block
 from seine.optimizer.closing_times import implied_bounds
-from seine.safety.graph.column_classes import ColumnClasses
+from seine.safety.graph.build_graph import ColumnClasses
 from seine.safety.graph.purgeable import purgeable
-from seine.safety.states.determined_columns import determined_columns
-from seine.safety.states.equal_expressions import equal_expressions
-from seine.safety.states.least_later import is_window_start, least_later
+from seine.safety.states.column_facts import (
+    determined_columns,
+    equal_expressions,
+    graph_of_tables,
+    is_window_start,
+    least_later,
+)
 from seine.safety.states.runnable import why_not_purged
-from seine.safety.states.table_facts import graph_of_tables
 
 
 @dataclass(frozen=True)

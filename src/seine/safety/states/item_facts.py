@@ -52,9 +52,9 @@ from seine.optimizer.canonical.canonicalise import canonicalise
 from seine.optimizer.canonical.exact_numbers import is_exact
 from seine.optimizer.canonical.extents import EVERYTHING, Extent, extent, intersection, union
 from seine.optimizer.equalities import equal_columns
-from seine.safety.graph.build_graph import BlockGraph, Offer, SafetyItem, build_graph
-from seine.safety.graph.closure import Closure, finished
-from seine.safety.graph.column_classes import ColumnClasses
+from seine.safety.graph.build_graph import BlockGraph, ColumnClasses, Offer, SafetyItem, build_graph
+from seine.safety.graph.punctuation_graph import Closure, finished
+from seine.safety.states.column_facts import least_later, table_facts
 from seine.safety.states.final_groups import (
     GroupedBlock,
     KeyScheme,
@@ -63,9 +63,7 @@ from seine.safety.states.final_groups import (
     rising_columns,
     row_schemes,
 )
-from seine.safety.states.least_later import least_later
 from seine.safety.states.runnable import is_appended_result, why_not_purged
-from seine.safety.states.table_facts import table_facts
 
 MOST_CHOICES = 64  # ways to choose a scheme of each stream beneath a result that are looked at
 _NAMES = {

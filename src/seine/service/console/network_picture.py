@@ -16,8 +16,7 @@ from seine.frontends.script.script import Declarations
 from seine.lifecycle.view import MissingError, View
 from seine.network.network import Network
 from seine.network.show.labels import NodeLine, explain_lines
-from seine.network.show.picture import box_texts, box_title, cut_text
-from seine.network.show.picture_boxes import Box, make_boxes, place_boxes
+from seine.network.show.picture import Box, box_texts, box_title, cut_text, make_boxes, place_boxes
 from seine.service.console.console_answers import BoxAnswer, NetworkAnswer, NodeAnswer
 from seine.service.costs import NodeCost
 from seine.service.figures import DeliveryFigures

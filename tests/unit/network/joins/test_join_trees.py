@@ -23,8 +23,8 @@ from seine.operators.join.join import JoinNode
 from seine.operators.multi_join.multi_join import MultiJoinNode
 from seine.operators.stream.source import PunctuationsNode
 from seine.optimizer.block import block_of
+from seine.safety.plans.join_trees import PairJoins
 from seine.safety.plans.joined_streams import JoinedStreams
-from seine.safety.plans.pair_joins import PairJoins
 from seine.safety.plans.safe_plans import (
     MEMORY,
     THROUGHPUT,

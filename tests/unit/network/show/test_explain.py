@@ -29,7 +29,7 @@ from seine.errors import SeineError
 from seine.network.network import Network, build_network
 from seine.network.show.explain import LINE_LENGTH, explain_dot, explain_html, explain_json, explain_text
 from seine.network.show.labels import explain_lines
-from seine.network.show.picture_boxes import BOX_HEIGHT, make_boxes, place_boxes
+from seine.network.show.picture import BOX_HEIGHT, make_boxes, place_boxes
 from tests.support.golden import check_golden
 
 TRANSFER = StreamDef(

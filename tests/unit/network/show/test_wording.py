@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from seine.algebra.expressions import Expression, Literal, rewrite, split_shape
-from seine.algebra.linear_names import with_weights
+from seine.algebra.linear import with_weights
 from seine.algebra.plan import Project, Select
 from seine.algebra.plan_text import column_name
 from seine.evaluate.evaluate import truth

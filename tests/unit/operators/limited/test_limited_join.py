@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from seine.algebra.star import SHEDDING_POLICIES
-from seine.operators.limited import losses, window_capacity
+from seine.operators.limited import join_memory, losses
 from seine.operators.state.relation_index import RelationIndex
 from seine.run_local import LocalResult, run_local
 from seine.shedding.policies import NAMES
@@ -116,7 +116,7 @@ def test_what_is_lost_is_estimated_without_a_bias(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize("name", ["text keys", "star"])
 def test_bytes_are_tuples_of_the_size_seen_so_far(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.setattr(window_capacity, "_WINDOWS_BETWEEN_POINTS", 1)
+    monkeypatch.setattr(join_memory, "_WINDOWS_BETWEEN_POINTS", 1)
     shape, rng = SHAPES[name], Random(name)
     tables = ready(data(rng, 60))
     exact = play(shape, tables, limited(10_000), rng, 1)

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from seine.algebra.expressions import Call, Column, Expression, Parameter
-from seine.algebra.linear_names import WEIGHTED, linear_name
+from seine.algebra.linear import WEIGHTED, linear_name
 from seine.algebra.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, Type
 from seine.evaluate.data_columns import DataColumns
 from seine.evaluate.evaluate import evaluate, truth

@@ -8,7 +8,7 @@ from itertools import combinations
 
 import pytest
 
-from seine.operators.search import data_graph, growing_trees, reach, seeding
+from seine.operators.search import data_graph, distances, growing_trees, seeding
 from seine.operators.search.keyword_search import SearchOperator
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER
@@ -71,8 +71,8 @@ def test_work_in_small_pieces_has_the_same_answers(monkeypatch: pytest.MonkeyPat
 
 
 def test_terms_that_lose_their_reach_have_the_same_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reach, "LEAST_REACH_OF_STEP", 12)
-    monkeypatch.setattr(reach, "REACH_OF_TUPLE", 0)
+    monkeypatch.setattr(distances, "LEAST_REACH_OF_STEP", 12)
+    monkeypatch.setattr(distances, "REACH_OF_TUPLE", 0)
     assert answers_of_many_queries(10) > 200
 
 

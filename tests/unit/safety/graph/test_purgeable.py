@@ -5,10 +5,8 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-from seine.safety.graph.components import components
 from seine.safety.graph.punctuation_graph import CLOCK, PUNCTUATION, Closer, ClosureRule, Graph, GraphItem
-from seine.safety.graph.purgeable import purgeable
-from seine.safety.graph.transformed import transformed
+from seine.safety.graph.purgeable import components, purgeable, transformed
 
 
 def by_definition(graph: Graph) -> list[bool]:

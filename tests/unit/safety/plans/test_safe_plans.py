@@ -22,8 +22,9 @@ from seine.safety.plans.safe_plans import (
     is_safe,
     items_of,
     joins_of,
+    listening,
+    schemes_used,
 )
-from seine.safety.plans.schemes import listening, schemes_used
 
 
 def safe_plan(graph: Graph, rows: Rows | None = None, objective: str = THROUGHPUT) -> SafePlan | None:

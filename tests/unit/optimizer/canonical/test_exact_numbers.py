@@ -12,7 +12,7 @@ from seine.algebra.expressions import Call, Column, Expression
 from seine.algebra.functions import literal, resolve_call
 from seine.algebra.types import DATE, TIMESTAMP
 from seine.evaluate.evaluate import evaluate
-from seine.optimizer.canonical.calendar_steps import calendar_step
+from seine.optimizer.canonical.exact_numbers import calendar_step
 from tests.support.seeds import seed_range
 
 DAY = dt.timedelta(days=1)

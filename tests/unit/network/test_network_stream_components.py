@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from seine.network.network import build_network
-from seine.network.stream_components import stream_components
+from seine.network.network import build_network, stream_components
 from tests.support.front_end import parse
 
 STREAMS = "".join(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from seine.optimizer.canonical.canonicalise import canonicalise, conjoin
-from seine.optimizer.canonical.overflow import cannot_fail
+from seine.optimizer.canonical.linear_bounds import cannot_fail
 from tests.support.canonical_conditions import holds, random_condition, random_rows
 from tests.support.seeds import seed_range
 

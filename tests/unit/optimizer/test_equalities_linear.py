@@ -15,7 +15,7 @@ import pytest
 from seine.algebra.expressions import Expression, conjuncts
 from seine.algebra.plan import Project, Select
 from seine.evaluate.evaluate import evaluate, truth
-from seine.optimizer.linear_equalities import linear_equalities
+from seine.optimizer.equalities import linear_equalities
 from tests.support.front_end import parse
 from tests.support.seeds import seeds
 

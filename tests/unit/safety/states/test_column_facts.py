@@ -11,8 +11,8 @@ from seine.errors import SeineError
 from seine.frontends.script.parser import parse_script
 from seine.network.network import build_network
 from seine.optimizer.block import block_of
-from seine.safety.graph.column_classes import ColumnClasses
-from seine.safety.states.determined_columns import determined_columns
+from seine.safety.graph.build_graph import ColumnClasses
+from seine.safety.states.column_facts import determined_columns
 
 SCRIPT = """\
 CREATE STREAM a (id BIGINT, ts BIGINT, until BIGINT) TIMESTAMP BY ts {unique} FROM 'a.jsonl';

@@ -7,8 +7,8 @@ import pytest
 
 from seine.optimizer.block import block_of
 from seine.optimizer.estimates import Estimates, Sample
+from seine.safety.plans.join_trees import PairJoins, PurgeRates
 from seine.safety.plans.joined_streams import JoinedStreams
-from seine.safety.plans.pair_joins import PairJoins, PurgeRates
 from seine.safety.plans.safe_plans import (
     MEMORY,
     THROUGHPUT,

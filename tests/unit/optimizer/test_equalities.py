@@ -11,10 +11,9 @@ from seine.algebra.expressions import Column, Expression, conjuncts, walk
 from seine.algebra.plan import Scan, Select
 from seine.evaluate.evaluate import truth
 from seine.optimizer.block import block_of
-from seine.optimizer.equalities import equal_columns
-from seine.optimizer.explicit_equalities import explicit_equalities
+from seine.optimizer.equalities import equal_columns, explicit_equalities
 from seine.optimizer.optimise import optimise
-from seine.safety.graph.column_classes import ColumnClasses
+from seine.safety.graph.build_graph import ColumnClasses
 from tests.generators import spellings
 from tests.support.front_end import parse
 from tests.support.seeds import seeds

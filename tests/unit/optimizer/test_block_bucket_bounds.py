@@ -12,7 +12,7 @@ from seine.algebra.functions import resolve_call
 from seine.algebra.plan import Project
 from seine.algebra.types import BIGINT, TIMESTAMP
 from seine.evaluate.evaluate import truth
-from seine.optimizer.bucket_bounds import bucket_bounds
+from seine.optimizer.block import bucket_bounds
 from tests.support.front_end import plan_of
 
 NUMBERS = {

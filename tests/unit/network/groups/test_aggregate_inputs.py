@@ -6,7 +6,7 @@ import pytest
 
 from seine.algebra.types import BIGINT, TIMESTAMP
 from seine.frontends.script.parser import parse_script
-from seine.network.groups.pane_placing import pane_span
+from seine.network.groups.aggregate_inputs import pane_span
 from seine.network.network import Network
 from seine.network.plan.strategy import Strategy
 from seine.operators.group.aggregate import AggregateNode, PaneFanNode

@@ -12,8 +12,8 @@ from seine.algebra.expressions import Column, Expression, Literal
 from seine.algebra.functions import literal, resolve_call
 from seine.algebra.types import DATE, TIMESTAMP
 from seine.optimizer.canonical.atoms import NEVER, Clause, clause_expression
-from seine.optimizer.canonical.calendar_parts import with_calendar_parts
 from seine.optimizer.canonical.canonicalise import canonicalise, conjoin
+from seine.optimizer.canonical.fewest import with_calendar_parts
 from tests.support.canonical_conditions import holds
 from tests.support.seeds import seed_range
 
