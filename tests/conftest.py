@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from seine.algebra import aggregates, user_functions
+
 # tests share code as `tests.reference` and `tests.generators`, whatever folder pytest is started from
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
@@ -57,6 +59,17 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(_YOUNG_OBJECTS, *gc.get_threshold()[1:])
+
+
+@pytest.fixture(autouse=True)
+def _declared_functions() -> Iterator[None]:
+    """Functions that a test declares, or that a pipeline of its brings, are gone after it."""
+    registries = [user_functions._REGISTERED, aggregates._REGISTERED]
+    before = [dict(registry) for registry in registries]
+    yield
+    for registry, functions in zip(registries, before, strict=True):
+        registry.clear()
+        registry.update(functions)  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="session")

@@ -11,8 +11,9 @@ from playwright.sync_api import Browser
 from tests.support.console_rig import ConsoleRig, chromium
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
+    """It ends with these tests: while it is there, its thread has an event loop that others would meet."""
     yield from chromium()
 
 

@@ -46,6 +46,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Any:
     run = Mock(reading=reading)
     run.deployment.settings.start = 0
     run.driver.finished, run.driver.stopped, run.driver.paced = False, False, True
+    run.driver.wants_another = False
     run.driver.settle_fault.return_value = False
     run.driver.drive.side_effect = _drive
     run.driver.rest.side_effect = AssertionError("it starts again with the same sink")

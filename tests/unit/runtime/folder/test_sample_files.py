@@ -62,9 +62,9 @@ def test_a_service_plans_with_what_it_knew_before_a_crash(tmp_path: Path) -> Non
     rig.register(STREAM + "CREATE QUERY q AS SELECT a FROM s;")
     rig.feed(*range(50))
     rig.run()
-    known = rig.service.registrar.samples.estimates()
+    known = rig.service.samples.estimates()
     assert known is not None and known.rows("s") == 50
     rig.crash()
-    again = rig.service.registrar.samples.estimates()
+    again = rig.service.samples.estimates()
     assert again is not None and again.samples == known.samples
     rig.service.close()

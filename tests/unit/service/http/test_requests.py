@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import subprocess
 import threading
 import time
@@ -136,7 +137,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     if mounted.returncode:
         pytest.skip("nothing may be mounted here")
     yield disk
-    subprocess.run(["umount", disk], check=True)
+    subprocess.run(["umount", "--lazy", disk], check=True)
 
 
 def test_a_disk_that_is_full_is_answered_507_and_harms_nothing(small_disk: Path) -> None:
@@ -393,7 +394,7 @@ def test_an_open_door_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_a_service_that_is_gone_is_said_to_be(tmp_path: Path) -> None:
     rig = HttpRig(tmp_path)
-    rig.service.folder.publish({"url": rig.server.url})
+    rig.service.folder.publish({"url": rig.server.url, "process": os.getpid()})
     rig.close()
     with pytest.raises(RunError, match="does not answer"):
         Client(str(tmp_path / "state")).status()
