@@ -26,10 +26,10 @@ from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.failures import Failure, RunFailures
 from seine.runtime.folder.handover import StateHead, handover_path, write_state
 from seine.runtime.folder.settings import new_settings
+from seine.runtime.output.batch_log import BatchLog
 from seine.runtime.output.outlets import FolderFiles
 from seine.runtime.output.query_files import QueryFiles
 from seine.runtime.output.segmented_file import SegmentedFile
-from seine.runtime.output.tally import Tally
 from seine.service.access.audit_log import AuditLog
 from seine.service.access.principal import LOCAL
 from seine.service.access.token_file import TokenFile
@@ -89,10 +89,10 @@ def _results(root: Path) -> None:
             outlet.append(io.BufferedReader(io.BytesIO(_LINE)))  # type: ignore[arg-type]
             outlet.settle()
         outlet.close()
-    tally = Tally(str(root), None)
+    batches = BatchLog(Deployment(str(root / "d")))
     for entry in range(2):
-        tally.add({"q1": 1})
-        tally.settle(entry)
+        batches.tally.add({"q1": 1})
+        batches.settle(entry)
 
 
 def _pushed(root: Path) -> None:

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from seine.run_local import run_local
-from tests.support.command import checkpointed_run, kill, start, wait_for_change
+from tests.support.command import checkpointed_run, kill, start
 from tests.support.kafka_broker import private_broker
 from tests.support.kafka_topic import committed_lines, create_topic
+from tests.support.progress import last_delivered, wait_for_batch
 from tests.support.standalone_cluster import LOOPBACK, Cluster, running_cluster
 from tests.support.stateful_script import sorted_file, sorted_records, write_story
 from tests.support.topic_story import TopicStory
@@ -30,11 +31,11 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
 def test_answers_survive_a_killed_worker(cluster: Cluster, tmp_path: Path) -> None:
     script = write_story(tmp_path, lines=300)
     expected = sorted_records(run_local(str(script)).records)
-    out, state = tmp_path / "out.jsonl", tmp_path / "state" / "output.json"
+    out, state = tmp_path / "out.jsonl", tmp_path / "state"
     words = checkpointed_run(script, 50, "--master", cluster.url, "--buckets", "2")
     process = start(*words, log=tmp_path / "command.log", SPARK_LOCAL_IP=LOOPBACK)
     deadline = time.monotonic() + 120
-    while not state.exists() and process.poll() is None and time.monotonic() < deadline:
+    while last_delivered(state) < 0 and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.1)
     assert process.poll() is None, (tmp_path / "command.log").read_text()
     cluster.kill_worker()
@@ -45,13 +46,13 @@ def test_answers_survive_a_killed_worker(cluster: Cluster, tmp_path: Path) -> No
 
 @pytest.mark.slow
 def test_a_worker_the_broker_and_the_driver_may_die_between_topics(cluster: Cluster, tmp_path: Path) -> None:
-    state, log = tmp_path / "state" / "output.json", tmp_path / "command.log"
+    state, log = tmp_path / "state", tmp_path / "command.log"
     environment = {"SPARK_LOCAL_IP": LOOPBACK}
 
-    def wait_for_batch(process: subprocess.Popen[bytes]) -> None:
-        before = state.read_text() if state.exists() else ""
-        wait_for_change(state, before, process, 180.0)
-        assert process.poll() is None and state.read_text() != before, log.read_text()
+    def wait_for_another(process: subprocess.Popen[bytes]) -> None:
+        before = last_delivered(state)
+        wait_for_batch(state, before, process, 180.0)
+        assert process.poll() is None and last_delivered(state) != before, log.read_text()
 
     with private_broker() as broker:
         create_topic(broker.servers, "alerts", 2)
@@ -59,13 +60,13 @@ def test_a_worker_the_broker_and_the_driver_may_die_between_topics(cluster: Clus
         story = TopicStory(tmp_path, broker.servers, 1_500, sinks=sinks)
         words = checkpointed_run(story.script, 20, "--master", cluster.url, "--buckets", "2")
         process = start(*words, log=log, **environment)
-        wait_for_batch(process)
+        wait_for_another(process)
         cluster.restart_worker()
-        wait_for_batch(process)
+        wait_for_another(process)
         broker.kill()
         time.sleep(1.0)
         broker.start()
-        wait_for_batch(process)
+        wait_for_another(process)
         kill(process)
         words = checkpointed_run(story.script, 100_000, "--master", cluster.url, "--buckets", "2")
         process = start(*words, log=log, **environment)

@@ -14,10 +14,11 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.support.command import checkpointed_run, kill, start, wait_for_change
+from tests.support.command import checkpointed_run, kill, start
 from tests.support.kafka_broker import kafka_servers
 from tests.support.kafka_topic import committed_lines, create_topic
 from tests.support.postgres_server import postgres_server
+from tests.support.progress import last_delivered, wait_for_batch
 from tests.support.stateful_script import sorted_file, sorted_records
 from tests.support.topic_story import TopicStory
 from tests.support.warm_starts import WarmStarts
@@ -45,7 +46,7 @@ def test_every_record_is_once_everywhere_after_many_kills(
 ) -> None:
     servers, database = places
     rng = random.Random(kills)
-    log, state = tmp_path / "command.log", tmp_path / "state" / "output.json"
+    log, state = tmp_path / "command.log", tmp_path / "state"
     create_topic(servers, "alerts", 2)
     sinks = _SINKS.format(servers=servers, database=database)
     story = TopicStory(tmp_path, servers, _ROWS_PER_KILL * kills, sinks=sinks)
@@ -53,13 +54,13 @@ def test_every_record_is_once_everywhere_after_many_kills(
     moved = 0
     with WarmStarts("local[2]", log) as warm:
         for _ in range(kills):
-            before = state.read_text() if state.exists() else ""
+            before = last_delivered(state)
             process = warm.start(*words)
-            wait_for_change(state, before, process, 300.0)
+            wait_for_batch(state, before, process, 300.0)
             time.sleep(rng.random() * 0.5)
             assert process.poll() is None, "it finished before it could be killed: give it more input"
             kill(process)
-            moved += (state.read_text() if state.exists() else "") != before
+            moved += last_delivered(state) != before
     assert moved == kills
     words = checkpointed_run(story.script, 100_000, "--master", "local[2]", "--buckets", "2")
     final = start(*words, log=log)

@@ -18,6 +18,7 @@ from seine.frontends.script.parser import read_script
 from seine.run import Options, Run
 from seine.spark.spark_host import run_on_spark
 from tests.support.power_cuts import MODELS, Cut, lay_out, recorded_disk
+from tests.support.progress import last_delivered_in
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 
@@ -27,7 +28,7 @@ CREATE STREAM b (k BIGINT, at BIGINT) TIMESTAMP BY at WINDOW 20 FROM 'b.jsonl';
 CREATE QUERY pairs AS SELECT a.v AS v, b.at AS at FROM a, b WHERE a.k = b.k;
 CREATE QUERY sums AS SELECT k, COUNT(*) AS n, SUM(v) AS s FROM a GROUP BY k;
 """
-_COUNTED = 2  # the entry that `output.json` has when the power goes
+_COUNTED = 2  # the entry that counts when the power goes
 
 
 def _run(spark: SparkSession, script: Path, root: Path) -> list[str]:
@@ -40,9 +41,8 @@ def _run(spark: SparkSession, script: Path, root: Path) -> list[str]:
     return sorted((root / "out.jsonl").read_text().splitlines())
 
 
-def _counted(cut: Cut) -> int:
-    text = cut.image.get("state/output.json")
-    return json.loads(text)["entry"] if text else -1
+def _is_counted(cut: Cut) -> bool:
+    return last_delivered_in(cut.image, "state") == _COUNTED
 
 
 def _lost(cut: Cut) -> int:
@@ -66,7 +66,7 @@ def _recorded(
     with recorded_disk(root, monkeypatch) as disk:
         records = _run(spark, tmp_path / "script.sql", root)
     cuts = {model: [cut for cut in disk.cuts if cut.model == model] for model in MODELS}
-    moments = [i for i, cut in enumerate(cuts["names"]) if _counted(cut) == _COUNTED and _lost(cut)]
+    moments = [i for i, cut in enumerate(cuts["names"]) if _is_counted(cut) and _lost(cut)]
     moments.sort(key=lambda i: _lost(cuts["names"][i]))
     assert len(records) > 100 and {json.loads(line)["query"] for line in records} == {"pairs", "sums"}
     assert moments, "Spark wrote something before it was synced"

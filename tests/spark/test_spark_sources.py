@@ -18,8 +18,9 @@ from seine.frontends.script.parser import read_script
 from seine.run import Options, Run
 from seine.run_local import run_local
 from seine.spark.spark_host import run_on_spark
-from tests.support.command import kill, start, wait_for_change
+from tests.support.command import kill, start
 from tests.support.paced_rig import read_lines
+from tests.support.progress import last_delivered, wait_for_batch
 from tests.support.stateful_script import sorted_file, sorted_records
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
@@ -105,11 +106,11 @@ def test_kills_lose_and_repeat_nothing(tmp_path: Path) -> None:
         str(tmp_path / "state"),
     ]
     words += ["--dead-letter", str(tmp_path / "dead.jsonl"), "--master", "local[2]"]
-    output, rng = tmp_path / "state" / "output.json", random.Random(3)
+    state, rng = tmp_path / "state", random.Random(3)
     for _ in range(2):
-        before = output.read_text() if output.exists() else ""
+        before = last_delivered(state)
         process = start(*words, log=tmp_path / "command.log")
-        wait_for_change(output, before, process, 300)
+        wait_for_batch(state, before, process, 300)
         time.sleep(rng.random() * 0.4)
         kill(process)
     final = start(*words, log=tmp_path / "command.log")

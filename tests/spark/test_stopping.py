@@ -15,6 +15,7 @@ import pytest
 from seine.run_local import run_local
 from tests.support.command import checkpointed_run, kill, start
 from tests.support.processes import descendants
+from tests.support.progress import last_delivered
 from tests.support.stateful_script import sorted_file, sorted_records, write_story
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
@@ -26,7 +27,7 @@ class Attempts:
     """Runs of one script with one checkpoint, one after the other."""
 
     def __init__(self, folder: Path) -> None:
-        self.log, self.output = folder / "command.log", folder / "state" / "output.json"
+        self.log, self.state = folder / "command.log", folder / "state"
         self.temporary = folder / "tmp"
         self.temporary.mkdir()
         self.script = write_story(folder, lines=300)
@@ -41,8 +42,8 @@ class Attempts:
 
     def progress(self) -> None:
         """Until another micro-batch is delivered."""
-        before = self._delivered()
-        self._wait(lambda: self._delivered() != before)
+        before = last_delivered(self.state)
+        self._wait(lambda: last_delivered(self.state) != before)
 
     def hear(self, text: str) -> None:
         """Until the command says something."""
@@ -54,9 +55,6 @@ class Attempts:
             assert self.process.poll() is None, self.log.read_text()
             assert time.monotonic() < deadline, self.log.read_text()
             time.sleep(0.05)
-
-    def _delivered(self) -> str:
-        return self.output.read_text() if self.output.exists() else ""
 
 
 @pytest.fixture

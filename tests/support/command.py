@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 from tests.support.paths import ROOT
@@ -46,14 +45,3 @@ def kill(process: subprocess.Popen[bytes]) -> None:
         return
     finally:
         process.wait()
-
-
-def wait_for_change(
-    path: Path, before: str, process: subprocess.Popen[bytes], seconds: float = 240.0
-) -> None:
-    """Until a micro-batch has been committed since `before`."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline and process.poll() is None:
-        if path.exists() and path.read_text() != before:
-            return
-        time.sleep(0.05)

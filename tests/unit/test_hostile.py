@@ -190,14 +190,17 @@ def checkpointed(folder: Path) -> tuple[str, dict[str, str]]:
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "{'a': 1}"])
-@pytest.mark.parametrize("name", ["settings.json", "output.json"])
+@pytest.mark.parametrize("name", ["settings.json", "log"])
 def test_a_damaged_checkpoint_is_refused_and_no_output_lost(tmp_path, name, content):
     path, options = checkpointed(tmp_path)
     before = (tmp_path / "out").read_bytes()
-    (tmp_path / "state" / name).write_text(content)
+    kept = sorted(file for file in (tmp_path / "state").glob(f"{name}*/**/*") if file.is_file())
+    kept = kept or [tmp_path / "state" / name]
+    kept[-1].write_text(content)
     with pytest.raises(SeineError, match="checkpoint is damaged"):
         carry(path, **options)
-    (tmp_path / "state" / name).unlink()
+    for file in kept:
+        file.unlink()
     with pytest.raises(SeineError, match=r"damaged|cannot keep state"):
         carry(path, **options)
     assert (tmp_path / "out").read_bytes() == before != b""

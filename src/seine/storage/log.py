@@ -39,6 +39,11 @@ class Record:
     kind: str
     content: bytes
 
+    @property
+    def is_whole(self) -> bool:
+        """Does it say all that those before it said?"""
+        return self.kind == _WHOLE
+
 
 class Log:
     """Records in order; one writer at a time, any number of readers.
@@ -69,10 +74,15 @@ class Log:
         return [record for record in self._tail()[1] if record.kind != _BEGIN]
 
     def begin(self, epoch: int | None = None) -> list[Record]:
-        """Become the writer, in the next epoch or the one given; what has been written."""
+        """Become the writer, in the next epoch or the one given; what has been written.
+
+        A ValueError if records are missing, or are none of ours.
+        """
         with self._turn:
             while True:
                 numbers, records = self._tail()
+                if records and len(records) <= records[-1].number - records[0].number:
+                    raise ValueError(f"'{self._name}' lacks records")
                 last = max((record.epoch for record in records), default=-1)
                 if epoch is not None and epoch <= last:
                     raise FencedError(f"'{self._name}' is written in epoch {last}, not below {epoch}")
@@ -135,7 +145,7 @@ class Log:
             try:
                 for number in reversed(numbers):
                     records.append(self._read(number))
-                    if records[-1].kind == _WHOLE:
+                    if records[-1].is_whole:
                         break
             except MissingObjectError:
                 continue

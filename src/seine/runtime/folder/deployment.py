@@ -4,8 +4,7 @@
     journal/               admitted input, one entry a micro-batch
     networks/<version>/    a network version, whole or as a change; see versions.py
     results/<entry>/       what tasks wrote and the sink has not taken yet
-    output.json            how far the sink got
-    tally-<entry>.jsonl    how many records each query has delivered
+    log/                   what counts: a record a micro-batch; see output/batch_log.py
     topics.json            the ids of the topics that are read
     first_offsets/<branch> where the reading of topics began; see spark/first_offsets.py
     retained/              rows of entries that are done, for queries that begin with history
@@ -52,11 +51,12 @@ from seine.runtime.folder.settings import (
     settings_path,
 )
 from seine.runtime.folder.versions import Versions
+from seine.storage.local import LocalStore
 from seine.storage.place import store_at
 from seine.typed_json import write_json
 
 _NEW = "name a new folder, or an empty one"
-
+LOG = "log"
 
 # folders of files that are written whole; others have temporary names of their own, or are Spark's
 _WRITTEN_WHOLE = frozenset({"networks", "functions", "first_offsets", "sinks", "undelivered", "handover"})
@@ -105,8 +105,9 @@ class Deployment:
         return self._path("results", f"{entry:012d}")
 
     @property
-    def output(self) -> str:
-        return self._path("output.json")
+    def log(self) -> str:
+        """What counts: a record a micro-batch."""
+        return self._path(LOG)
 
     @property
     def topics(self) -> str:
@@ -187,6 +188,8 @@ class Deployment:
         Nobody may be working for the pipeline.
         """
         self.remove_cache()
+        if isinstance(self.store, LocalStore):
+            self.store.sweep()
         for place, folders, _ in os.walk(self.folder):
             if place == self.folder:
                 folders[:] = [name for name in folders if name in _WRITTEN_WHOLE]

@@ -1,6 +1,6 @@
 """Formats of a deployment folder: the present one is written, the one before it is brought up to date.
 
-    format 7  ->  8     the clock of a final time became several; searches hold their deletions otherwise
+    format 8  ->  9     `output.json` and the log of counts became records of one log
 
 Law: a folder is changed only if all of it can be; killed in the middle it is brought up to date by the next
 process, since the mark of the format is written last.
@@ -13,13 +13,16 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from seine.disk_sync import write_whole
 from seine.errors import SeineError
 from seine.runtime.folder.settings import FORMAT, damaged, read_record, settings_path
+from seine.storage.local import LocalStore
+from seine.storage.log import Log
 
-_SEARCHES = frozenset({"watch", "spot", "search", "period_top", "alive_top"})
+_BY_NODE = ("state_rows", "port_rows", "memory", "group_rows", "punctuation_rows")
 
 
 class _FormatMark(Struct, frozen=True):
@@ -58,47 +61,48 @@ def refuse_unread(folder: str, had: int) -> None:
         )
 
 
-def _from_7(folder: str) -> None:
-    """Final times have several clocks since; what searches held cannot be read."""
-    paths = _network_files(folder)
-    networks = {path: _read(path) for path in paths}
-    for network in networks.values():
-        _refuse_searches(folder, network)
-    for path, network in networks.items():
-        write_whole(path, json.dumps(_with_clocks(network)).encode())
+def _from_8(folder: str) -> None:
+    """What counts is in the records of a log since."""
+    path = os.path.join(folder, "output.json")
+    if os.path.exists(path):
+        log = Log(LocalStore(folder), "log")
+        if not log.begin():
+            log.append(_first_record(folder, _read(path)), whole=True)
+        os.remove(path)
+    for name in os.listdir(folder):
+        if name.startswith("tally-"):
+            os.remove(os.path.join(folder, name))
 
 
-def _with_clocks(form: Any) -> Any:
-    """A form in which each final time has a list of clocks.
-
-    >>> _with_clocks([{"place": 0, "expression": ["col", "BIGINT", 0]}])
-    [{'place': 0, 'clocks': [['col', 'BIGINT', 0]]}]
-    """
-    if isinstance(form, list):
-        return [_with_clocks(part) for part in form]
-    if not isinstance(form, dict):
-        return form
-    if form.keys() == {"place", "expression"}:
-        return {"place": form["place"], "clocks": [form["expression"]]}
-    return {name: _with_clocks(part) for name, part in form.items()}
+def _first_record(folder: str, output: dict[str, Any]) -> bytes:
+    """The whole record of what `output.json` and the log of counts that it names say."""
+    for name in _BY_NODE:
+        output[name] = {int(node): value for node, value in output.get(name, {}).items()}
+    held = {tuple(map(tuple, one["places"])): one for one in output.pop("held")}
+    output["held"] = {places: one["rows"] for places, one in held.items()}
+    output["held_peak"] = {places: one["peak"] for places, one in held.items()}
+    counts = _counts(folder, output.pop("tally"))
+    return msgspec.msgpack.encode({"totals": output, "change": counts})
 
 
-def _refuse_searches(folder: str, network: Any) -> None:
-    parts = network.get("change") or network["network"]
-    nodes = parts["nodes"]
-    kinds = {node["kind"] for node in (nodes.values() if isinstance(nodes, dict) else nodes)}
-    if kinds & _SEARCHES:
-        raise SeineError(
-            f"'{folder}' has format 7, whose SEARCH queries this Seine cannot go on with",
-            hint="drop them with the Seine that made it: seine drop QUERY --service FOLDER",
-        )
-
-
-def _network_files(folder: str) -> list[str]:
-    top = os.path.join(folder, "networks")
-    versions = sorted(os.listdir(top)) if os.path.isdir(top) else []
-    paths = [os.path.join(top, version, "network.json") for version in versions]
-    return [path for path in paths if os.path.exists(path)]
+def _counts(folder: str, place: dict[str, Any] | None) -> dict[str, dict[str, float]]:
+    """The sums of a log of counts by query, and of their importance."""
+    sums: dict[str, dict[str, float]] = {"added": {}, "importance": {}}
+    if place is None:
+        return sums
+    path = os.path.join(folder, place["name"])
+    with open(path, "rb") as file:
+        content = file.read(place["bytes"])
+    if len(content) < place["bytes"]:
+        raise damaged(path)
+    for line in content.splitlines():
+        change = json.loads(line)
+        for kind, known in sums.items():
+            for query in change["gone"]:
+                known.pop(query, None)
+            for query, more in change[kind].items():
+                known[query] = known.get(query, 0) + more
+    return sums
 
 
 def _read(path: str) -> Any:
@@ -115,4 +119,4 @@ def _mark(folder: str) -> None:
     write_whole(path, json.dumps(settings, indent=1).encode())
 
 
-STEPS: dict[int, Callable[[str], None]] = {7: _from_7}  # from each format that is read to the next
+STEPS: dict[int, Callable[[str], None]] = {8: _from_8}  # from each format that is read to the next

@@ -22,7 +22,7 @@ from seine.intake.spark_feed import SourceBranch
 from seine.operators.state.work_budget import WorkBudget
 from seine.typed_json import read_json
 
-FORMAT = 8  # of the deployment folder; format_steps.py brings the one before it up to date
+FORMAT = 9  # of the deployment folder; format_steps.py brings the one before it up to date
 
 T = TypeVar("T")
 

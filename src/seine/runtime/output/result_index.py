@@ -2,7 +2,7 @@
 
 Law: the ranges of the index, one after the other, are the results that are kept, from the first to `settled`,
 and a range has records of one query only. The index is derived and never synced: what it says beyond the
-length in `output.json` is cut off when it is opened, and what is missing, because of a crash or because the
+length that counts is cut off when it is opened, and what is missing, because of a crash or because the
 folder is older than this index, is found by reading the results from where it ends.
 
     ranges*        nodes of the queries' lists, see range_chain.py and node_files.py

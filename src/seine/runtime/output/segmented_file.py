@@ -1,6 +1,6 @@
 """A file that grows by whole micro-batches, in segments of which the oldest go beyond a limit.
 
-Law: the segments that count are those that the record of a micro-batch, `output.json`, names. A segment is
+Law: the segments that count are those that the record of a micro-batch names. A segment is
 created before a record names it, and removed after one no longer does. So whatever step a kill comes
 between, what was named is there, and what else is there is removed when something is delivered next.
 

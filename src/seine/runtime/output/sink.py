@@ -1,6 +1,6 @@
 """The exactly-once sink: results and dead letters are appended once, whatever is replayed.
 
-`output.json` says after each micro-batch how long the files are and what the totals were. On
+The record of a micro-batch says how long the files are after it and what the totals were. On
 opening, files are cut back to those lengths; a batch that is already counted is not
 appended again. So a crash at any point loses and repeats nothing, but for standard output, which
 cannot be cut back.
@@ -21,13 +21,13 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
-from seine.disk_sync import write_whole
 from seine.errors import RunError, SeineError
 from seine.graph.node import Holding
 from seine.intake.journal import Entry
 from seine.intake.retention_limit import RetentionLimit
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.settings import damaged
+from seine.runtime.output.batch_log import BatchLog
 from seine.runtime.output.outlets import (
     Deliver,
     Discard,
@@ -41,7 +41,6 @@ from seine.runtime.output.query_files import QueryFiles, is_folder
 from seine.runtime.output.result_index import ResultIndex
 from seine.runtime.output.results_in_time import in_time
 from seine.runtime.output.segmented_file import LogSegment, SegmentedFile
-from seine.runtime.output.tally import Tally
 from seine.runtime.output.task_report import (
     BatchWork,
     QueryRanges,
@@ -50,8 +49,7 @@ from seine.runtime.output.task_report import (
     WrittenResults,
     batch_work,
 )
-from seine.runtime.output.totals import Totals, read_totals
-from seine.typed_json import write_json
+from seine.runtime.output.totals import Totals
 
 _logger = logging.getLogger(__name__)
 
@@ -77,9 +75,8 @@ class Sink:
         """
         self._deployment = deployment
         self.roster = Roster(limits)
-        self.totals, place = read_totals(deployment.output)
-        self._tally = Tally(deployment.folder, place)
-        self.totals.outputs, self.totals.importance = self._tally.counts, self._tally.importance
+        self._batches = BatchLog(deployment)
+        self.totals, self._tally = self._batches.totals, self._batches.tally
         _refuse_lost_progress(deployment, self.totals)
         _refuse_one_file(out, dead)
         self._out = self._open_out(out, limits, keep)
@@ -187,9 +184,7 @@ class Sink:
         totals.log_bytes = 0 if self._log is None else self._log.settle()
         totals.out_segments, totals.dead_segments = _segments_of(self._out), _segments_of(self._dead)
         totals.log_segments = () if self._log is None else _segments_of(self._log)
-        record = totals.record(entry.number, self._tally.settle(entry.number))
-        write_whole(self._deployment.output, write_json(record))
-        self._tally.tidy()
+        self._batches.settle(entry.number)
         self.settled = self._settled
         totals.entry = entry.number  # last: whoever reads it may rely on all of the above
         self._settle_index()
@@ -209,10 +204,10 @@ class Sink:
 
     def _tidy(self) -> None:
         """Remove what is no longer kept. No record names it: what fails here is done again later."""
-        for outlet in (self._out, self._dead, self._log):
+        for kept in (self._batches, self._out, self._dead, self._log):
             try:
-                if isinstance(outlet, SegmentedFile):
-                    outlet.tidy()
+                if isinstance(kept, BatchLog | SegmentedFile):
+                    kept.tidy()
             except OSError as error:
                 _logger.warning("what is no longer kept cannot be removed: %s", error.strerror)
 
@@ -331,7 +326,7 @@ def _refuse_keeping(folder: str, keep: RetentionLimit | None) -> None:
         )
 
 
-def _segments_of(outlet: Outlet) -> Sequence[LogSegment]:
+def _segments_of(outlet: Outlet) -> tuple[LogSegment, ...]:
     """The segments of an outlet; none of one that is no file."""
     return outlet.segments if isinstance(outlet, SegmentedFile) else ()
 
@@ -350,7 +345,7 @@ def _refuse_lost_progress(deployment: Deployment, totals: Totals) -> None:
     """Entries leave the journal when they are delivered: without a record of that, output would be lost."""
     kept = deployment.journal.numbers()
     if kept and kept[0] > totals.entry + 1:
-        raise damaged(deployment.output)
+        raise damaged(deployment.log)
 
 
 @dataclass(frozen=True)

@@ -1,60 +1,19 @@
-"""What has been delivered up to a micro-batch: the counts, and how they are kept in `output.json`."""
+"""What has been delivered up to a micro-batch, as its record in the log has it."""
 
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from msgspec import Struct
 
 from seine.graph.node import Holding, StatePlace
 from seine.operators.limited.join_memory import MemoryAccount
-from seine.runtime.folder.settings import read_record
 from seine.runtime.output.segmented_file import LogSegment
-from seine.runtime.output.tally import TallyPlace
 from seine.runtime.output.task_report import StageReport
 
 
-class HeldRecord(Struct, frozen=True):
-    """Rows held at some places together: after the last micro-batch, and at most."""
-
-    places: Holding
-    rows: int
-    peak: int
-
-
-class OutputRecord(Struct, frozen=True):
-    """The totals as they are kept; what each query has delivered is in the tally."""
-
-    entry: int
-    network: int
-    batches: int
-    input_rows: int
-    output_rows: int
-    dead_letters: int
-    out_bytes: int
-    dead_bytes: int
-    tally: TallyPlace | None
-    cut: list[str]
-    state_rows: dict[int, int]
-    port_rows: dict[int, list[int]]
-    state_peak: int
-    memory: dict[int, MemoryAccount]
-    held: list[HeldRecord]
-    group_rows: dict[int, int] = {}
-    punctuation_rows: dict[int, int] = {}
-    punctuation_peak: int = 0
-    group_peak: int = 0
-    log_bytes: int = 0
-    out_segments: list[LogSegment] = []
-    dead_segments: list[LogSegment] = []
-    log_segments: list[LogSegment] = []
-
-
-@dataclass
-class Totals:
+class Totals(Struct, omit_defaults=True):
     """What has been delivered up to a micro-batch, how long the files were then, and what was held."""
 
     entry: int = -1
@@ -65,23 +24,23 @@ class Totals:
     dead_letters: int = 0
     out_bytes: int = 0
     dead_bytes: int = 0
-    outputs: dict[str, int] = field(default_factory=dict)
-    importance: dict[str, float] = field(default_factory=dict)  # of queries whose results have one
-    cut: list[str] = field(default_factory=list)
-    state_rows: dict[int, int] = field(default_factory=dict)  # by node, where there are any
-    port_rows: dict[int, list[int]] = field(default_factory=dict)  # by node and port
+    outputs: dict[str, int] = {}  # records by query; its own, of all the totals the only one that grows
+    importance: dict[str, float] = {}  # of queries whose results have one
+    cut: list[str] = []
+    state_rows: dict[int, int] = {}  # by node, where there are any
+    port_rows: dict[int, list[int]] = {}  # by node and port
     state_peak: int = 0
-    memory: dict[int, MemoryAccount] = field(default_factory=dict)  # of joins within a memory, by node
-    held: dict[Holding, int] = field(default_factory=dict)  # what queries hold, which few have to themselves
-    held_peak: dict[Holding, int] = field(default_factory=dict)
-    group_rows: dict[int, int] = field(default_factory=dict)  # by node, where there are any
-    punctuation_rows: dict[int, int] = field(default_factory=dict)  # by node, where there are any
+    memory: dict[int, MemoryAccount] = {}  # of joins within a memory, by node
+    held: dict[Holding, int] = {}  # what queries hold, which few have to themselves
+    held_peak: dict[Holding, int] = {}
+    group_rows: dict[int, int] = {}  # by node, where there are any
+    punctuation_rows: dict[int, int] = {}  # by node, where there are any
     punctuation_peak: int = 0
     group_peak: int = 0
     log_bytes: int = 0  # of the results that sinks read, in a run that has any
-    out_segments: Sequence[LogSegment] = ()  # of the files, where they are files
-    dead_segments: Sequence[LogSegment] = ()
-    log_segments: Sequence[LogSegment] = ()
+    out_segments: tuple[LogSegment, ...] = ()  # of the files, where they are files
+    dead_segments: tuple[LogSegment, ...] = ()
+    log_segments: tuple[LogSegment, ...] = ()
 
     def rows_at(self, place: StatePlace) -> int:
         """The rows that a node holds, or one of its ports; or its punctuations, or groups."""
@@ -107,71 +66,6 @@ class Totals:
         self.held = {holding: sum(map(self.rows_at, holding)) for holding in holdings}
         for holding, count in self.held.items():
             self.held_peak[holding] = max(self.held_peak.get(holding, 0), count)
-
-    def record(self, entry: int, tally: TallyPlace | None) -> OutputRecord:
-        """The totals after an entry, as they are kept."""
-        return OutputRecord(
-            entry,
-            self.network,
-            self.batches,
-            self.input_rows,
-            self.output_rows,
-            self.dead_letters,
-            self.out_bytes,
-            self.dead_bytes,
-            tally,
-            self.cut,
-            self.state_rows,
-            self.port_rows,
-            self.state_peak,
-            self.memory,
-            [HeldRecord(places, self.held.get(places, 0), peak) for places, peak in self.held_peak.items()],
-            self.group_rows,
-            self.punctuation_rows,
-            self.punctuation_peak,
-            self.group_peak,
-            self.log_bytes,
-            list(self.out_segments),
-            list(self.dead_segments),
-            list(self.log_segments),
-        )
-
-    @staticmethod
-    def of(record: OutputRecord) -> Totals:
-        """The totals that were kept, but for what each query has delivered."""
-        return Totals(
-            record.entry,
-            record.network,
-            record.batches,
-            record.input_rows,
-            record.output_rows,
-            record.dead_letters,
-            record.out_bytes,
-            record.dead_bytes,
-            cut=record.cut,
-            state_rows=record.state_rows,
-            port_rows=record.port_rows,
-            state_peak=record.state_peak,
-            memory=record.memory,
-            held={held.places: held.rows for held in record.held},
-            held_peak={held.places: held.peak for held in record.held},
-            group_rows=record.group_rows,
-            punctuation_rows=record.punctuation_rows,
-            punctuation_peak=record.punctuation_peak,
-            group_peak=record.group_peak,
-            log_bytes=record.log_bytes,
-            out_segments=tuple(record.out_segments),
-            dead_segments=tuple(record.dead_segments),
-            log_segments=tuple(record.log_segments),
-        )
-
-
-def read_totals(path: str) -> tuple[Totals, TallyPlace | None]:
-    """The totals but for the outputs of queries, and where these are."""
-    if not os.path.exists(path):
-        return Totals(), None
-    record = read_record(path, OutputRecord)
-    return Totals.of(record), record.tally
 
 
 def rows_at(place: StatePlace, state_rows: Mapping[int, int], port_rows: Mapping[int, Sequence[int]]) -> int:

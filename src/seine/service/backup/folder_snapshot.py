@@ -56,7 +56,7 @@ def _order(part: str) -> tuple[bool, bool, str]:
 
 
 def _below(top: str, path: str) -> Iterator[str]:
-    if path == _MADE_ANEW or path.endswith(".tmp"):
+    if path == _MADE_ANEW or path.endswith((".tmp", f"{os.sep}.new")):
         return
     whole = os.path.join(top, path)
     if not os.path.isdir(whole):

@@ -1,0 +1,83 @@
+"""What counts: one record a micro-batch in the log of a pipeline.
+
+Law: a micro-batch is delivered when its record is in the log, and not before. The last record says what all
+before it came to, but for the counts of queries, which are sums of changes: a record that is whole has them
+all. Whoever opens the log writes it from then on; another writer is refused.
+"""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec import Struct, structs
+
+from seine.runtime.folder.deployment import LOG, Deployment
+from seine.runtime.folder.settings import damaged
+from seine.runtime.output.tally import Tally, TallyChange
+from seine.runtime.output.totals import Totals
+from seine.storage.log import Log
+from seine.typed_json import msgpack_decoder
+
+_MOST_RECORDS = 256  # that a start has to read
+_LEAST_BYTES = 1 << 16  # of changes, before the counts are written whole
+_MOST_GROWTH = 8  # times longer than the counts that were written whole
+
+
+class BatchRecord(Struct, frozen=True):
+    """The totals after a micro-batch without the counts of queries, and what it changed in these."""
+
+    totals: Totals
+    change: TallyChange
+
+
+class BatchLog:
+    """The totals of a pipeline and the counts of its queries, to be changed and then settled."""
+
+    def __init__(self, deployment: Deployment) -> None:
+        self._log = Log(deployment.store, LOG)
+        self._place = deployment.log
+        self._tally = Tally()
+        self._bytes = self._whole = 0  # of the changes since the last whole record, and of that one
+        totals = Totals()
+        for record in self._read():
+            self._tally.change(record.change)
+            totals = record.totals
+        self.totals = structs.replace(totals, outputs=self._tally.counts, importance=self._tally.importance)
+
+    @property
+    def tally(self) -> Tally:
+        """What each query has delivered; the totals show its counts."""
+        return self._tally
+
+    def settle(self, entry: int) -> None:
+        """Let the micro-batch of an entry count."""
+        whole = self._is_whole_due()
+        change = self._tally.take_whole() if whole else self._tally.take()
+        totals = structs.replace(self.totals, entry=entry, outputs={}, importance={})
+        content = msgspec.msgpack.encode(BatchRecord(totals, change))
+        self._log.append(content, whole=whole)
+        self._note(len(content), whole)
+
+    def tidy(self) -> None:
+        """Remove the records that no start reads any more."""
+        self._log.tidy()
+
+    def _is_whole_due(self) -> bool:
+        grown = self._bytes > max(_LEAST_BYTES, _MOST_GROWTH * self._whole)
+        return grown or not self._whole or self._log.since_whole >= _MOST_RECORDS
+
+    def _note(self, size: int, whole: bool) -> None:
+        self._bytes = 0 if whole else self._bytes + size
+        self._whole = size if whole else self._whole
+
+    def _read(self) -> list[BatchRecord]:
+        """The records that count, of which the first is whole."""
+        try:
+            known = self._log.begin()
+            records = [msgpack_decoder(BatchRecord).decode(record.content) for record in known]
+        except (ValueError, msgspec.DecodeError):
+            raise damaged(self._place) from None
+        for record in known:
+            self._note(len(record.content), record.is_whole)
+        if known and not self._whole:
+            raise damaged(self._place)
+        return records
