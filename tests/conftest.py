@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from seine.algebra import aggregates, user_functions
+from seine.algebra.functions import user_modules
 
 # tests share code as `tests.reference` and `tests.generators`, whatever folder pytest is started from
 sys.path.insert(0, str(Path(__file__).parent.parent))
@@ -64,7 +65,7 @@ def pytest_collection_finish() -> None:
 @pytest.fixture(autouse=True)
 def _declared_functions() -> Iterator[None]:
     """Functions that a test declares, or that a pipeline of its brings, are gone after it."""
-    registries = [user_functions._REGISTERED, aggregates._REGISTERED]
+    registries = [user_functions._REGISTERED, aggregates._REGISTERED, user_modules._LOADED]
     before = [dict(registry) for registry in registries]
     yield
     for registry, functions in zip(registries, before, strict=True):
