@@ -41,7 +41,9 @@ _WHOLE = etree.XMLParser(**_OPTIONS)  # what is printed keeps comments
 _VALUES = etree.XMLParser(**_OPTIONS, remove_comments=True, remove_pis=True)
 _UNDECLARED = re.compile(r"Entity '([^']*)' not defined")
 _PARAMETER = re.compile(rb"%[^\s%;'\"]+;")
-_CROWDED = re.compile(rb"<([^\s<>/=]+)[^<=]*(?:=[^<=]*){%d}" % (MOST_ATTRIBUTES + 1))
+_CROWDED = re.compile(
+    rb"<([^\s<>/=]++)[^<=]*+(?:=[^<=]*+){%d}" % (MOST_ATTRIBUTES + 1)
+)  # nothing is read twice
 _ATTRIBUTE = re.compile(rb"\s+[^\s=<>/]+\s*=\s*(?:\"[^\"]*\"|'[^']*')")
 _PLACE = re.compile(r", line \d+, column \d+.*", re.DOTALL)
 _MARKS = (

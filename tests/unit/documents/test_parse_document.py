@@ -12,6 +12,7 @@ from seine.documents import parse_document as module
 from seine.documents.document import Document
 from seine.documents.parse_document import DocumentFault, decode_document, fault_of, parse_document
 from seine.documents.path_witnesses import WitnessFinder
+from tests.support.cpu_limit import at_most_cpu_seconds
 
 
 def namespaces(count: int, first: int = 0) -> str:
@@ -75,6 +76,13 @@ ACCEPTED = [
 def test_refused(text, reason):
     fault = fault_of(text)
     assert fault is not None and reason in fault and "\n" not in fault and len(fault) < 200
+
+
+def test_a_long_name_is_read_once_however_many_signs_are_before_it():
+    """Read again from each of its letters it would take intake, and so everybody, hours."""
+    with at_most_cpu_seconds(20):
+        fault = fault_of("<a>" + "=" * 1_001 + "<" + "b" * 1_000_000)
+    assert fault is not None and "broken XML" in fault
 
 
 @pytest.mark.parametrize("text", ACCEPTED, ids=range(len(ACCEPTED)))

@@ -63,7 +63,7 @@ from seine.frontends.xscl.read_pattern import (
 MOST_BLOCKS = 8  # of one query; each operator is a stage of its own
 LONGEST_TIME = 2**62  # exclusive, in units of event time
 _AMOUNT = re.compile(r"'\s*(?:\d+(?:\.\d*)?|\.\d+)\s*'|\d+(?:\.\d*)?|\.\d+", re.ASCII)
-_LEXEME = re.compile(rf"[/@]+\s*(?:{NAME.pattern})|{VARIABLE.pattern}|{STRING.pattern}")
+_LEXEME = re.compile(rf"[/@]++(?:\s*(?:{NAME.pattern}))?|{VARIABLE.pattern}|{STRING.pattern}")
 _CONSTANT_HINT = "a constant belongs to a block: S//price->p[. = '5']"
 _CONDITION_HINT = "write {x = y AND ..., T}, T a length of time or INF"
 MOST_BLOCKS_KNOWN = 1 << 16  # then all are forgotten

@@ -16,6 +16,7 @@ from seine.errors import ScriptError
 from seine.frontends.text.lexer import ScriptText
 from seine.frontends.xscl import parse_xscl as xscl_parser
 from seine.frontends.xscl.parse_xscl import KnownBlocks, parse_xscl
+from tests.support.cpu_limit import at_most_cpu_seconds
 from tests.support.front_end import parse, place, refusal
 from tests.support.seeds import seed_range, seeds
 from tests.support.xscl_text import print_xscl
@@ -46,6 +47,11 @@ ODD_TIMES = ["-1", "1.5", "INTERVAL '1' DAY", "9" * 30, "", "²"]
 
 def xscl(text: str) -> DocumentQuery:
     return parse_xscl(ScriptText(text, "q"), 0, len(text), DECLARED)
+
+
+def test_a_text_of_slashes_is_read_once():
+    with at_most_cpu_seconds(20), pytest.raises(ScriptError, match="expected"):
+        xscl("SELECT " + "/" * 1_000_000 + "( FROM s//a->x")
 
 
 def test_blocks_become_tree_patterns():
