@@ -42,6 +42,7 @@ from seine.rows.delta import FOREVER
 from seine.scratch_folder import scratch_folder
 from seine.shedding.exact import ExactResults, find_optimum
 from seine.shedding.several_windows import BestWindows, ExactCombinations, best_windows
+from seine.storage.local import LocalStore
 
 Places = dict[int, IntArray]  # for each item joined so far, the place of its tuple in each combination
 Key = tuple[Expression, Expression]  # equal sides: over the items joined so far, and over the next one
@@ -201,7 +202,7 @@ def admitted(streams: Sequence[StreamDef]) -> dict[str, pa.RecordBatch]:
     """For each stream its tuples as `_q` (arrival number), c0, c1, ..; rejected lines are left out."""
     pieces: dict[str, list[pa.RecordBatch]] = {stream.name: [] for stream in streams}
     with tempfile.TemporaryDirectory(dir=scratch_folder()) as folder:
-        intake = Intake(streams, Journal(folder))
+        intake = Intake(streams, Journal(LocalStore(folder)))
         try:
             while (entry := intake.next_entry()) is not None:
                 for name in entry.rows:

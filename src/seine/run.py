@@ -125,13 +125,13 @@ class Run:
         if resumed is None:
             self._create(network, declarations, options)
         else:
-            keep_functions(self.deployment.folder)  # those of the program itself, as they are now
+            keep_functions(self.deployment.store)  # those of the program itself, as they are now
         self._live = LiveQueries(self.deployment, declarations, network)
         declarations = self._live.declared
         self.records = RecordReader(lambda name: self.queries.get(name), self._table)
         self.deployment.allow(options.budget)
         self.deployment.hold_workers(options.worker_memory)
-        self.failures = RunFailures(self.deployment.failures)
+        self.failures = RunFailures(self.deployment.store)
         self.deployment.recover()
         self._followed = self._relations(declarations, options)
 
@@ -258,7 +258,7 @@ class Run:
         cache = os.path.join(self._temporary.name, "cache") if self._temporary else None
         mark = _fingerprint(declarations, options.sharing)
         settings = new_settings(options.buckets, depth, mark, options.memory, options.budget, cache=cache)
-        keep_functions(self.deployment.folder)
+        keep_functions(self.deployment.store)
         self.deployment.create(settings)
 
     def _relations(self, declarations: Declarations, options: Options) -> ChangingRelations:

@@ -69,7 +69,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "catalog": ("backoff", "algebra", "errors", "optimizer", "typed_json"),
     "intake": (
         "backoff",
-        "disk_sync",
+        "storage",
         "algebra",
         "errors",
         "rows",
@@ -108,6 +108,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "runtime",
     ),
     "archive": (
+        "storage",
         "scratch_folder",
         "algebra",
         "errors",
@@ -162,6 +163,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "testing": ("scratch_folder", "algebra", "errors", "user_code", "frontends", "run", "run_local"),
     "service": (
         "backoff",
+        "storage",
         "lifecycle",
         "process_limits",
         "shortages",
@@ -188,6 +190,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "spark": (
         "backoff",
+        "storage",
         "disk_sync",
         "live_queries",
         "scratch_folder",

@@ -19,11 +19,9 @@ INTERFACE = (
     "testing:run_script",
     "testing:Result.rows",
     # stores, and what is built on them
-    "storage.local:LocalStore",
     "storage.memory:MemoryStore",
     "storage.log:Log",
     "storage.log:Log.since_whole",
-    "storage.log:Register",
     "storage.lease:Lease",
 )
 

@@ -24,7 +24,7 @@ from seine.operators.state.work_budget import NodeFault
 from seine.rows.clock import Clock
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.failures import Failure, RunFailures
-from seine.runtime.folder.handover import StateHead, handover_path, write_state
+from seine.runtime.folder.handover import Handover, StateHead
 from seine.runtime.folder.settings import new_settings
 from seine.runtime.output.batch_log import BatchLog
 from seine.runtime.output.outlets import FolderFiles
@@ -40,6 +40,7 @@ from seine.sinks.record_piece import RecordPiece
 from seine.sinks.sink_progress import SinkProgress, save_progress
 from seine.sinks.sink_threads import FolderTarget
 from seine.spark.first_offsets import first_offsets
+from seine.storage.local import LocalStore
 from tests.support.power_cuts import recorded_disk
 from tests.support.sink_rig import stored_sink
 
@@ -53,14 +54,14 @@ def _draft() -> Draft:
 
 
 def _entry(root: Path) -> None:
-    journal = Journal(str(root / "pipeline" / "journal"))
+    journal = Journal(LocalStore(str(root / "pipeline")))
     journal.append(_draft())
     journal.withhold(0, ["q"])
 
 
 def _retained(root: Path) -> None:
-    journal = Journal(str(root / "journal"))
-    kept = RetainedEntries(str(root / "pipeline" / "retained"), journal, RetentionLimit(bytes=1 << 40))
+    journal = Journal(LocalStore(str(root / "pipeline")))
+    kept = RetainedEntries(journal, RetentionLimit(bytes=1 << 40))
     for _ in range(3):
         kept.absorb(journal.append(_draft()))
 
@@ -73,7 +74,8 @@ def _version(root: Path) -> None:
 
 
 def _state(root: Path) -> None:
-    write_state(handover_path(str(root), 7), 1, 0, StateHead(segments={"a": []}), {"a": b"old"}.__getitem__)
+    left = Handover(LocalStore(str(root)), 7)
+    left.leave(1, 0, StateHead(segments={"a": []}), {"a": b"old"}.__getitem__)
 
 
 def _results(root: Path) -> None:
@@ -122,7 +124,7 @@ def _delivered(root: Path) -> None:
 def _notes(root: Path) -> None:
     made = Deployment(str(root / "pipeline"))
     made.faults.write(3, NodeFault("budget", "too much", (4,)))
-    RunFailures(made.failures).add({"q": Failure(3, "budget", "too much")})
+    RunFailures(made.store).add({"q": Failure(3, "budget", "too much")})
     first_offsets(made.folder, SourceBranch("bids"), lambda: {"bids": {"0": 3}})
     write_whole(made.registered, repr(LiveRecord(1, 1, [])).encode())
 

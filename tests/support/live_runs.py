@@ -28,6 +28,7 @@ from seine.runtime.folder.handover import StateHead
 from seine.runtime.folder.segments import Segments
 from seine.runtime.folder.settings import new_settings
 from seine.runtime.local_host import LocalHost
+from seine.storage.local import LocalStore
 
 DEPTH = 12
 
@@ -55,7 +56,7 @@ def read_story(script: Path, folder: Path, batch_rows: int) -> Story:
     """A script's sources, admitted and cut into entries."""
     declarations = read_script(str(script)).declarations
     streams = list(declarations.streams.values())
-    intake = Intake(streams, Journal(str(folder)), batch_rows=batch_rows)
+    intake = Intake(streams, Journal(LocalStore(str(folder))), batch_rows=batch_rows)
     inputs = []
     while (entry := intake.next_entry()) is not None:
         rows = {name: batch for name in entry.rows if (batch := entry.batch(name)) is not None}

@@ -43,13 +43,14 @@ def test_a_pipeline_begins_where_one_was_killed_at_its_first_start(
     (tmp_path / "networks" / "000000000000").mkdir(parents=True)
     (tmp_path / "networks" / "000000000000" / "network.json.7.tmp").touch()
     with monkeypatch.context() as patch:
-        patch.setattr(os, "replace", _kill)
+        patch.setattr(os, "link", _kill)
         with pytest.raises(_Killed):
             made.create(new_settings(2, 1))
     made.refuse_foreign()
     made.create(new_settings(2, 1))
     made.recover()
-    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["settings.json"]
+    files = [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()]
+    assert files == ["settings/000000000000"]
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "notes.tmp").touch()
     with pytest.raises(SeineError, match=r"it holds 'notes\.tmp'"):

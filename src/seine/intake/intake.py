@@ -112,7 +112,8 @@ class Intake:
 
     def _feed(self, stream: StreamDef, state: StreamState | None, refuse: bool) -> Feed:
         names = [name for runs in state.admission.punctuations for name in runs] if state else []
-        runs = {name: self.journal.run(run_name(stream.name, name)) for name in names}
+        last = self.journal.last()
+        runs = {name: last.run(run_name(stream.name, name)) for name in names} if last is not None else {}
         if stream.reader is None:
             return StreamFeed(stream, state, runs, self._surroundings, refuse=refuse)
         if not self._pipeline.has_spark:

@@ -1,39 +1,44 @@
 """The journal: every micro-batch as it was admitted, durable before anything computes with it.
 
-Law: a crash at any moment, a power cut too, leaves an entry whole or not at all. An entry is written under a
-temporary name, its files are synced, and then it is renamed; one that goes is renamed, and its files are
-removed once that name lasts. Punctuations are kept beside the entries as immutable runs that entries name; a
-run nobody names is removed.
+    journal/<entry>               the entry: what it says of itself, and its rows
+    amended/<entry>/withheld/     a register: the queries that failed after it was written
+    amended/<entry>/tried/        while an entry is tried without some queries: which
+    amended/<entry>/offered       it is blank, and to be worked on all the same
+    punctuations/<run>            punctuations that entries name; a run that nobody names is removed
+
+Law: a crash at any moment, a power cut too, leaves an entry whole or not at all, and its runs with it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
-import shutil
 import threading
+import time
+import uuid
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict
 
-from seine.disk_sync import make_folder, sync_to_disk
 from seine.errors import RunError
+from seine.intake.bundle import Bundle, bundle
 from seine.intake.intake_state import IntakeState
 from seine.intake.spark_feed import SourceBranch
+from seine.rows.arrow_ipc import Piece, ipc_pieces, read_ipc
 from seine.rows.clock import Clock
+from seine.storage.log import Register, claim_surely
+from seine.storage.store import MissingObjectError, Store
 from seine.typed_json import read_json, write_json
 
-_TEMPORARY = "."  # what an entry's name starts with until it is whole, and when it is being removed
-_OLD = f"{_TEMPORARY}old-"
-
-_OFFERED = "offered"  # a file of a blank entry that is to be worked on all the same
-_WITHHELD = "withheld-"  # what the names of an entry's amendments start with
-_TRIED = "tried-without.json"  # a file of an entry whose next attempt is a trial: who is left out of it
+JOURNAL = "journal/"  # what the names of entries begin with
+_AMENDED = "amended/"
+_RUNS = "punctuations/"
+_WITHHELD, _TRIED, _OFFERED = "withheld", "tried", "offered"
+DEAD = "dead"  # the part of an entry that has its dead letters
 
 
 @dataclass(frozen=True)
@@ -91,12 +96,8 @@ class Draft:
     blank: bool = False
 
 
-class Entry(Struct, frozen=True, omit_defaults=True):
-    """One micro-batch of the journal; its batches are mapped, not read.
-
-    All but its folder, which may be moved, is in its `entry.json`; queries that failed after it was
-    written are named in further files, which are added and never changed.
-    """
+class EntryRecord(Struct, frozen=True, omit_defaults=True):
+    """What an entry says of itself; `written` is when that was, Unix time."""
 
     number: int
     network: int
@@ -106,7 +107,7 @@ class Entry(Struct, frozen=True, omit_defaults=True):
     dead: int = 0
     end: bool = False
     intake: IntakeState = IntakeState()
-    runs: tuple[str, ...] = ()
+    runs: dict[str, str] = {}  # of punctuations that admission keeps after it, and where each is
     epoch: int = 0
     handover: int = 0
     branches: tuple[SourceBranch, ...] = ()
@@ -114,58 +115,70 @@ class Entry(Struct, frozen=True, omit_defaults=True):
     withheld: tuple[str, ...] = ()
     replays: tuple[ReplayedRows, ...] = ()
     blank: bool = False  # it waits for rows that Spark reads: see `Journal.offer`
-    folder: str = ""
+    written: float = 0.0
 
-    def path(self, stream: str) -> str:
-        """The Arrow file of a stream's rows; it exists only if the entry has some."""
-        return os.path.join(self.folder, f"s-{file_name(stream)}.arrow")
+
+class Entry(EntryRecord, frozen=True, kw_only=True):
+    """One micro-batch of the journal; its batches are mapped, not read.
+
+    Among the queries that are `withheld` from it are those that failed after it was written.
+    """
+
+    store: Store
 
     def batch(self, stream: str) -> pa.RecordBatch | None:
-        return _map(self.path(stream)) if self.rows.get(stream) else None
+        return self._read(rows_part(stream)) if self.rows.get(stream) else None
 
     def replayed(self, number: int, stream: str) -> pa.RecordBatch | None:
         """The rows of the past that a replay brings, by its number among those of the entry."""
         wanted = self.replays[number].rows.get(stream)
-        return _map(_replay_path(self.folder, number, stream)) if wanted else None
+        return self._read(replayed_part(number, stream)) if wanted else None
 
     def punctuations(self, stream: str) -> pa.RecordBatch | None:
-        path = os.path.join(self.folder, f"p-{file_name(stream)}.arrow")
-        return _map(path) if self.punctuation_counts.get(stream) else None
+        return self._read(punctuations_part(stream)) if self.punctuation_counts.get(stream) else None
 
     def kept_punctuations(self, stream: str) -> list[list[str]]:
-        """The runs of punctuations that admission keeps after this entry, by scheme; see `Journal.run`."""
+        """The runs of punctuations that admission keeps after this entry, by scheme; see `run`."""
         state = self.intake.streams.get(stream)
         runs = state.admission.punctuations if state else []
         return [[run_name(stream, name) for name in names] for names in runs]
 
+    def run(self, name: str) -> pa.RecordBatch:
+        """A run of punctuations that admission keeps after this entry."""
+        return read_ipc(self.store.local(run_place(self.runs[name])))
+
     def dead_letters(self) -> list[dict[str, Any]]:
-        with open(os.path.join(self.folder, "dead.jsonl"), encoding="utf-8") as file:
-            return [json.loads(line) for line in file]
+        lines = self._bundle().part(DEAD).to_pybytes().splitlines()
+        return [json.loads(line) for line in lines]
+
+    def _read(self, part: str) -> pa.RecordBatch:
+        return self._bundle().batch(part)
+
+    def _bundle(self) -> Bundle:
+        return Bundle(self.store.local(entry_name(self.number)))
 
 
 class Journal:
-    """A folder of entries, numbered from 0 without gaps.
+    """The entries in a store, numbered from 0 without gaps.
 
     One process writes it, through one object whose threads take turns; any number may read it.
     """
 
-    def __init__(self, folder: str) -> None:
-        self.folder = folder
-        self._entries = os.path.join(folder, "entries")
-        self._runs = os.path.join(folder, "punctuations")
+    def __init__(self, store: Store) -> None:
+        self.store = store
         self._last: Entry | None = None
         self._turn = threading.Lock()
         self._keep: Callable[[Entry], None] = lambda entry: None
 
-    def __reduce__(self) -> tuple[type[Journal], tuple[str]]:
-        return Journal, (self.folder,)
+    def __reduce__(self) -> tuple[type[Journal], tuple[Store]]:
+        return Journal, (self.store,)
 
     def numbers(self) -> list[int]:
-        names = os.listdir(self._entries) if os.path.isdir(self._entries) else []
-        return sorted(int(name) for name in names if name.isdigit())
+        names = (name.removeprefix(JOURNAL) for name in self.store.list(JOURNAL))
+        return [int(name) for name in names if name.isdigit()]
 
     def exists(self, number: int) -> bool:
-        return os.path.isdir(self._folder(number))
+        return self._is_there(entry_name(number))
 
     def last(self) -> Entry | None:
         if self._last is not None:
@@ -174,21 +187,33 @@ class Journal:
         return self.load(numbers[-1]) if numbers else None
 
     def load(self, number: int) -> Entry:
-        folder = self._folder(number)
+        record = self._record(number)
+        withheld = {*record.withheld}
+        for name in self.store.list(_amended(number)):
+            withheld |= self._left_out(name)
+        return Entry(**{**asdict(record), "withheld": tuple(sorted(withheld))}, store=self.store)
+
+    def _record(self, number: int) -> EntryRecord:
+        name = entry_name(number)
         try:
-            with open(os.path.join(folder, "entry.json"), "rb") as file:
-                entry = read_json(file.read(), Entry)
-            left_out = [_queries(os.path.join(folder, name)) for name in _amendments(folder)]
-            left_out.append(_tried_without(os.path.join(folder, _TRIED)))
-        except FileNotFoundError:
-            raise RunError(f"the journal {self.folder} has no entry {number}") from None
+            return read_json(Bundle(self.store.local(name)).record, EntryRecord)
+        except MissingObjectError:
+            raise RunError(f"the journal {self.store.place} has no entry {number}") from None
         except ValueError:
             raise RunError(
-                f"the checkpoint is damaged: '{folder}' is no journal entry",
+                f"the checkpoint is damaged: '{self.store.place}/{name}' is no journal entry",
                 hint="name a new checkpoint folder",
             ) from None
-        withheld = {*entry.withheld}.union(*left_out)
-        return replace(entry, folder=folder, withheld=tuple(sorted(withheld)))
+
+    def _left_out(self, name: str) -> set[str]:
+        """The queries that an object beside an entry names; it may go, or be replaced, at any time."""
+        kind = name.split("/")[2]
+        if kind == _WITHHELD:
+            return {*self._failed(_number_of(name))}
+        try:
+            return {*read_json(self.store.get(name), list[str])} if kind == _TRIED else set()
+        except MissingObjectError:
+            return set()
 
     def entries(self) -> list[Entry]:
         """All there are; while they are read the writer discards none of them."""
@@ -198,66 +223,71 @@ class Journal:
     def append(self, draft: Draft) -> Entry:
         """Make a draft the next entry; when this returns it is durable."""
         with self._turn:
-            self._make_folders()
             self._last = self._append(draft)
             return self._last
 
     def _append(self, draft: Draft) -> Entry:
         last = self.last()
         number = last.number + 1 if last is not None else 0
-        self._write_runs(draft, set(last.runs) if last is not None else set())
-        temporary = os.path.join(self._entries, f"{_TEMPORARY}new-{number}")
-        shutil.rmtree(temporary, ignore_errors=True)
-        os.mkdir(temporary)
-        _write_entry(temporary, number, draft)
-        sync_to_disk(temporary)
-        os.rename(temporary, self._folder(number))
-        sync_to_disk(self._entries)
-        self._remove_old()
+        runs = {name: self._put_run(batch, name, last) for name, batch in sorted(draft.runs.items())}
+        if not claim_surely(self.store, entry_name(number), b"".join(_entry(number, draft, runs))):
+            raise RunError(
+                f"another process writes the journal {self.store.place}", hint="let one of them alone run"
+            )
         return self.load(number)
+
+    def _put_run(self, batch: pa.RecordBatch, name: str, last: Entry | None) -> str:
+        """Where a run of punctuations is: where the last entry has it, or at a new place."""
+        if last is not None and name in last.runs:
+            return last.runs[name]
+        place = uuid.uuid4().hex
+        self.store.put(run_place(place), ipc_pieces(batch))
+        return place
 
     def withhold(self, number: int, queries: Iterable[str]) -> None:
         """Let an entry that is written run without some queries; when this returns that is durable."""
-        queries, folder = [*queries], self._folder(number)
+        queries = {*queries}
         if not queries:
             return
         with self._turn:
-            amendments = [os.path.join(folder, name) for name in _amendments(folder)]
-            with open(os.path.join(folder, "entry.json"), "rb") as file:
-                known = read_json(file.read(), Entry).withheld
-            fresh = sorted({*queries}.difference(known, *map(_queries, amendments)))
-            if fresh:
-                path = os.path.join(folder, f"{_WITHHELD}{len(amendments)}.json")
-                self._put_beside(number, path, write_json(fresh))
-                sync_to_disk(folder)
+            failed = self._failed(number)
+            known = {*self._record(number).withheld, *failed}
+            if not queries <= known:
+                content = write_json(sorted(queries.union(failed)))
+                self._withheld(number).change(lambda _: content)
+                self._look_again(number)
+
+    def _failed(self, number: int) -> list[str]:
+        content = self._withheld(number).read()
+        return [] if content is None else read_json(content, list[str])
+
+    def _withheld(self, number: int) -> Register:
+        return Register(self.store, f"{_amended(number)}{_WITHHELD}")
 
     def try_without(self, number: int, queries: Collection[str]) -> None:
         """Let an entry run without some queries until this is called again: what it makes is not delivered.
 
-        Nobody may be running it. It is not synced: after a power cut nobody is on trial.
+        Nobody may be running it.
         """
-        path = os.path.join(self._folder(number), _TRIED)
+        place = f"{_amended(number)}{_TRIED}/"
         with self._turn:
+            before = [*self.store.list(place)]
             if queries:
-                self._put_beside(number, path, write_json(sorted(queries)))
-            elif os.path.exists(path):
-                os.unlink(path)
+                self.store.put(f"{place}{uuid.uuid4().hex}", write_json(sorted(queries)))
+            self.store.delete(before)
+            if queries or before:
                 self._look_again(number)
-
-    def _put_beside(self, number: int, path: str, content: bytes) -> None:
-        """Add a file to an entry that is written, whole or not at all."""
-        temporary = os.path.join(self._folder(number), f"{_TEMPORARY}beside")
-        _write_bytes(temporary, content)
-        os.rename(temporary, path)
-        self._look_again(number)
 
     def _look_again(self, number: int) -> None:
         if self._last is not None and self._last.number == number:
             self._last = self.load(number)
 
     def offer(self, number: int) -> None:
-        """Let a blank entry be worked on, though no rows have come for it: news wait behind it."""
-        _write_bytes(os.path.join(self._folder(number), _OFFERED), b"")
+        """Let a blank entry be worked on, though no rows have come for it: news wait behind it.
+
+        A power cut may take that back: whoever goes on offers it again.
+        """
+        self.store.put(_offered(number), b"", settled=False)
 
     def is_offered(self, number: int) -> bool:
         """Whether an entry is to be worked on without waiting for rows that Spark reads."""
@@ -266,7 +296,14 @@ class Journal:
         return not self._is_idle(entry)
 
     def _is_idle(self, entry: Entry) -> bool:
-        return entry.blank and not os.path.exists(os.path.join(self._folder(entry.number), _OFFERED))
+        return entry.blank and not self._is_there(_offered(entry.number))
+
+    def _is_there(self, name: str) -> bool:
+        try:
+            self.store.get(name, 0, 0)
+        except MissingObjectError:
+            return False
+        return True
 
     def waiting_after(self, done: int) -> int:
         """How many entries after this one there is work to do for; any thread may ask.
@@ -278,71 +315,88 @@ class Journal:
             return 0
         return last.number - done - self._is_idle(last)
 
-    def run(self, name: str) -> pa.RecordBatch:
-        """A run of punctuations that an entry names."""
-        return _map(self._run_path(name))
-
     def keep_discarded(self, keep: Callable[[Entry], None]) -> None:
         """Give every entry to somebody before it is removed."""
         self._keep = keep
 
     def discard_before(self, number: int) -> None:
         """Remove the entries before one; the newest always stays, for its resume state."""
-        for old in self.numbers()[:-1]:
-            if old < number:
-                self._keep(self.load(old))
+        old = [one for one in self.numbers()[:-1] if one < number]
+        for one in old:
+            self._keep(self.load(one))
         with self._turn:
-            for old in self.numbers()[:-1]:
-                if old < number:
-                    # A crash half way must not leave half an entry under its name: see `_remove_old`.
-                    os.rename(self._folder(old), os.path.join(self._entries, f"{_OLD}{old}"))
+            self._remove(old)
             self._sweep_runs()
 
     def recover(self) -> None:
-        """Remove what a crash left behind; the writer calls this before it appends."""
+        """Remove what a crash left behind; the writer calls this before it appends.
+
+        What was removed before a power cut may be there again, and then something may be missing behind it.
+        """
         with self._turn:
-            self._make_folders()
-            sync_to_disk(self._entries)
-            for name in os.listdir(self._entries):
-                if name.startswith(_TEMPORARY):
-                    shutil.rmtree(os.path.join(self._entries, name))
+            numbers = self.numbers()
+            gaps = [i for i in range(1, len(numbers)) if numbers[i] != numbers[i - 1] + 1]
+            self._remove(numbers[: gaps[-1]] if gaps else [])
+            kept = {*self.numbers()}
+            amended = [name for name in self.store.list(_AMENDED) if _number_of(name) not in kept]
+            self.store.delete(amended)
             self._sweep_runs()
 
-    def _make_folders(self) -> None:
-        """Only the writer makes anything: a reader may be there before it, or after the journal has gone."""
-        make_folder(self._entries)
-        make_folder(self._runs)
-
-    def _remove_old(self) -> None:
-        """Remove the files of entries that were discarded, whose new names are durable by now."""
-        for name in os.listdir(self._entries):
-            if name.startswith(_OLD):
-                shutil.rmtree(os.path.join(self._entries, name))
+    def _remove(self, numbers: Sequence[int]) -> None:
+        for number in numbers:
+            self.store.delete([entry_name(number), *self.store.list(_amended(number))])
 
     def _sweep_runs(self) -> None:
         """Remove runs that no entry names."""
-        self._make_folders()
-        named = {run for number in self.numbers() for run in self.load(number).runs}
-        for name in os.listdir(self._runs):
-            if name.removesuffix(".arrow") not in named:
-                os.unlink(os.path.join(self._runs, name))
+        runs = [*self.store.list(_RUNS)]
+        named = (
+            {run for number in self.numbers() for run in self._record(number).runs.values()}
+            if runs
+            else set()
+        )
+        self.store.delete([name for name in runs if name.removeprefix(_RUNS) not in named])
 
-    def _write_runs(self, draft: Draft, known: set[str]) -> None:
-        fresh = draft.runs.keys() - known
-        for name in fresh:
-            _write_batch(self._run_path(name), draft.runs[name])
-        if fresh:
-            sync_to_disk(self._runs)
 
-    def _run_path(self, name: str) -> str:
-        return os.path.join(self._runs, f"{name}.arrow")
+def entry_name(number: int) -> str:
+    """The object that has an entry."""
+    return f"{JOURNAL}{number:012d}"
 
-    def _folder(self, number: int) -> str:
-        return os.path.join(self._entries, f"{number:012d}")
+
+def _amended(number: int) -> str:
+    return f"{_AMENDED}{number:012d}/"
+
+
+def _offered(number: int) -> str:
+    return f"{_amended(number)}{_OFFERED}"
+
+
+def _number_of(name: str) -> int:
+    """The entry that an object is beside."""
+    return int(name.split("/")[1])
+
+
+def run_place(place: str) -> str:
+    """The object that has a run of punctuations."""
+    return f"{_RUNS}{place}"
+
+
+def rows_part(stream: str) -> str:
+    """The part of an entry, or of a retained segment, with the rows of a stream."""
+    return f"s-{stream}"
+
+
+def punctuations_part(stream: str) -> str:
+    """The part of an entry with the punctuations of a stream."""
+    return f"p-{stream}"
+
+
+def replayed_part(number: int, stream: str) -> str:
+    """The part of an entry with the rows of a stream that a replay brings."""
+    return f"r{number}-{stream}"
 
 
 def file_name(stream: str) -> str:
-    """A name for a stream's files that is safe whatever the stream is called."""
+    """A name for what belongs to a stream that is safe whatever the stream is called."""
     return hashlib.blake2b(stream.encode(), digest_size=12).hexdigest()
 
 
@@ -351,17 +405,15 @@ def run_name(stream: str, name: str) -> str:
     return f"{file_name(stream)}-{name}"
 
 
-def _write_entry(folder: str, number: int, draft: Draft) -> None:
-    for stream, batch in draft.rows.items():
-        _write_batch(os.path.join(folder, f"s-{file_name(stream)}.arrow"), batch)
-    for stream, batch in draft.punctuations.items():
-        _write_batch(os.path.join(folder, f"p-{file_name(stream)}.arrow"), batch)
-    for i, replay in enumerate(draft.replays):
-        for stream, batch in replay.rows.items():
-            _write_batch(_replay_path(folder, i, stream), batch)
+def _entry(number: int, draft: Draft, runs: dict[str, str]) -> list[Piece]:
+    """The pieces of the object that an entry is."""
     lines = "".join(json.dumps(letter, ensure_ascii=False) + "\n" for letter in draft.dead)
-    _write_bytes(os.path.join(folder, "dead.jsonl"), lines.encode())
-    entry = Entry(
+    parts: dict[str, list[Piece]] = {DEAD: [lines.encode()]}
+    parts |= {rows_part(stream): ipc_pieces(batch) for stream, batch in draft.rows.items()}
+    parts |= {punctuations_part(stream): ipc_pieces(batch) for stream, batch in draft.punctuations.items()}
+    for i, replay in enumerate(draft.replays):
+        parts |= {replayed_part(i, stream): ipc_pieces(batch) for stream, batch in replay.rows.items()}
+    record = EntryRecord(
         number,
         draft.network,
         draft.clock,
@@ -370,7 +422,7 @@ def _write_entry(folder: str, number: int, draft: Draft) -> None:
         len(draft.dead),
         draft.end,
         draft.intake,
-        tuple(sorted(draft.runs)),
+        runs,
         draft.epoch,
         draft.handover,
         draft.branches,
@@ -378,52 +430,11 @@ def _write_entry(folder: str, number: int, draft: Draft) -> None:
         draft.withheld,
         tuple(map(_replay, draft.replays)),
         draft.blank,
+        time.time(),
     )
-    _write_bytes(os.path.join(folder, "entry.json"), write_json(entry))
+    return bundle(write_json(record), parts)
 
 
 def _replay(draft: ReplayDraft) -> ReplayedRows:
     rows = {stream: batch.num_rows for stream, batch in draft.rows.items()}
     return ReplayedRows(draft.query, draft.receivers, draft.clock, rows, draft.done)
-
-
-def _replay_path(folder: str, number: int, stream: str) -> str:
-    return os.path.join(folder, f"r{number}-{file_name(stream)}.arrow")
-
-
-def _amendments(folder: str) -> list[str]:
-    """The files of an entry that name queries which failed after it was written."""
-    return sorted(name for name in os.listdir(folder) if name.startswith(_WITHHELD))
-
-
-def _queries(path: str) -> list[str]:
-    """The queries that a file beside an entry names."""
-    with open(path, "rb") as file:
-        return read_json(file.read(), list[str])
-
-
-def _tried_without(path: str) -> list[str]:
-    """The queries without which an entry is tried; the file may go at any time."""
-    try:
-        return _queries(path)
-    except FileNotFoundError:
-        return []
-
-
-def _write_batch(path: str, batch: pa.RecordBatch) -> None:
-    with open(path, "wb") as file:
-        with pa.ipc.new_file(file, batch.schema) as writer:
-            writer.write_batch(batch)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _write_bytes(path: str, content: bytes) -> None:
-    with open(path, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _map(path: str) -> pa.RecordBatch:
-    return pa.ipc.open_file(pa.memory_map(path)).get_batch(0)

@@ -1,20 +1,18 @@
 """Retained input: the rows of journal entries that are done, kept so that later queries can begin with them.
 
-    retained/000000000000-000000000041/   segment.json   rows of entries 0 to 41, a file a stream
-             000000000042-000000000044/   segment.json   ...
+    history/000000000000-000000000041     rows of entries 0 to 41, a part a stream
+            000000000042-000000000044     ...
 
 A log-structured store. An entry that leaves the journal becomes a segment; neighbours are merged while they
 are small, so that there are few files, and the oldest go when the limit says so.
 
 Law: the segments and the entries still in the journal, those behind the last segment, are all input since the
-oldest retained entry, each row once, whenever a crash came. A segment is written under another name and
-renamed when it is whole; one that lies within another is what a merge left, and is removed.
+oldest retained entry, each row once, whenever a crash came. A segment that lies within another is what a
+merge left, and is removed; so is what comes before a gap, which was removed before a power cut.
 """
 
 from __future__ import annotations
 
-import os
-import shutil
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,10 +20,12 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 from msgspec import Struct
+from msgspec.structs import replace
 
-from seine.disk_sync import make_folder, sync_to_disk
-from seine.intake.journal import Entry, Journal, file_name
+from seine.intake.bundle import Bundle, bundle
+from seine.intake.journal import Entry, Journal, rows_part
 from seine.intake.retention_limit import RetentionLimit
+from seine.rows.arrow_ipc import Piece, size_of
 from seine.rows.clock import Clock
 from seine.rows.delta import NEVER
 from seine.typed_json import read_json, write_json
@@ -33,11 +33,11 @@ from seine.typed_json import read_json, write_json
 ENTRY_NUMBER = "_entry"  # the column of retained rows that says which entry brought them
 MOST_ROWS_MERGED = 200_000  # a segment grows no further by merging
 _SMALL_ROWS = 1_000  # segments below this are merged whatever their sizes are
-_TEMPORARY = "."
+_HISTORY = "history/"
 
 
 class RetainedSegment(Struct, frozen=True):
-    """The rows of the entries `first` to `last`, the clock after them, and their size on disk.
+    """The rows of the entries `first` to `last`, the clock after them, and their size as they are kept.
 
     `before` has, of each stream, the largest timestamp accepted before them; `wall` is the wall clock of the
     last one, in microseconds.
@@ -66,16 +66,15 @@ class HistoryPiece:
 
 
 class RetainedEntries:
-    """The segments of a folder; the driver adds to them, whoever registers a query reads them."""
+    """The segments beside a journal; the driver adds to them, whoever registers a query reads them."""
 
     def __init__(
-        self, folder: str, journal: Journal, limit: RetentionLimit, in_use: Callable[[], bool] = lambda: False
+        self, journal: Journal, limit: RetentionLimit, in_use: Callable[[], bool] = lambda: False
     ) -> None:
         """While they are `in_use`, nothing is given up, whatever the limit is."""
-        self._folder, self._journal = folder, journal
+        self._store, self._journal = journal.store, journal
         self._limit, self._in_use = limit, in_use
         self._turn = threading.Lock()
-        make_folder(folder)
         self._segments = self._recovered()
         waiting = journal.numbers()
         if self._segments and waiting and waiting[0] > self._segments[-1].last + 1:
@@ -174,25 +173,23 @@ class RetainedEntries:
             return None, {}
         return numbers[0], _before_first(self._journal.load(numbers[0]))
 
-    # ---- files
+    # ---- objects
 
     def _recovered(self) -> list[RetainedSegment]:
-        """The segments on disk, in order, without what a crash left."""
-        segments = []
-        for name in os.listdir(self._folder):
-            path = os.path.join(self._folder, name)
-            if name.startswith(_TEMPORARY):
-                shutil.rmtree(path)
-                continue
-            with open(os.path.join(path, "segment.json"), "rb") as file:
-                segments.append(read_json(file.read(), RetainedSegment))
+        """The segments that are there, in order, without what a crash left."""
+        segments = [
+            read_json(self._bundle(name).record, RetainedSegment) for name in self._store.list(_HISTORY)
+        ]
         segments.sort(key=lambda one: (one.first, -one.last))
         kept: list[RetainedSegment] = []
         for segment in segments:
             if kept and segment.last <= kept[-1].last:
                 self._remove([segment])
-            else:
-                kept.append(segment)
+                continue
+            if kept and segment.first > kept[-1].last + 1:
+                self._remove(kept)
+                kept = []
+            kept.append(segment)
         return kept
 
     def _compact(self) -> None:
@@ -231,41 +228,27 @@ class RetainedEntries:
         return limit.seconds is not None and age > limit.seconds * 1_000_000
 
     def _write(self, segment: RetainedSegment, rows: Mapping[str, pa.RecordBatch]) -> RetainedSegment:
-        temporary = os.path.join(self._folder, f"{_TEMPORARY}new")
-        shutil.rmtree(temporary, ignore_errors=True)
-        os.mkdir(temporary)
-        size = sum(_write_rows(os.path.join(temporary, _file(name)), batch) for name, batch in rows.items())
-        segment = RetainedSegment(
-            segment.first, segment.last, segment.rows, segment.clock, segment.before, segment.wall, size
-        )
-        with open(os.path.join(temporary, "segment.json"), "wb") as file:
-            file.write(write_json(segment))
-            file.flush()
-            os.fsync(file.fileno())
-        sync_to_disk(temporary)
-        os.rename(temporary, self._path(segment))
-        sync_to_disk(self._folder)
+        parts = {rows_part(name): compressed(batch) for name, batch in rows.items()}
+        segment = replace(segment, bytes=sum(map(size_of, parts.values())))
+        self._store.put(segment_name(segment), bundle(write_json(segment), parts))
         return segment
 
     def _read(self, segment: RetainedSegment, stream: str) -> pa.RecordBatch:
-        path = os.path.join(self._path(segment), _file(stream))
-        with pa.OSFile(path) as file, pa.ipc.open_file(file) as reader:
-            return reader.get_batch(0)
+        return self._bundle(segment_name(segment)).batch(rows_part(stream))
 
     def _schema(self, segment: RetainedSegment, stream: str) -> pa.Schema:
-        path = os.path.join(self._path(segment), _file(stream))
-        with pa.OSFile(path) as file, pa.ipc.open_file(file) as reader:
-            return reader.schema
+        return pa.ipc.open_stream(self._bundle(segment_name(segment)).part(rows_part(stream))).schema
+
+    def _bundle(self, name: str) -> Bundle:
+        return Bundle(self._store.local(name))
 
     def _remove(self, segments: Sequence[RetainedSegment]) -> None:
-        for segment in segments:
-            gone = os.path.join(self._folder, f"{_TEMPORARY}old")
-            os.rename(self._path(segment), gone)
-            sync_to_disk(self._folder)  # or half a segment might be there under its name
-            shutil.rmtree(gone)
+        self._store.delete(map(segment_name, segments))
 
-    def _path(self, segment: RetainedSegment) -> str:
-        return os.path.join(self._folder, f"{segment.first:012d}-{segment.last:012d}")
+
+def segment_name(segment: RetainedSegment) -> str:
+    """The object that a segment is."""
+    return f"{_HISTORY}{segment.first:012d}-{segment.last:012d}"
 
 
 def _concatenated(parts: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
@@ -286,20 +269,14 @@ def _before_first(entry: Entry) -> Mapping[str, int]:
 def _numbered(entry: Entry, stream: str) -> pa.RecordBatch:
     """The rows of a stream in an entry, with its number."""
     batch = entry.batch(stream)
-    assert batch is not None
+    if batch is None:
+        raise KeyError(stream)
     return batch.append_column(ENTRY_NUMBER, pa.array(np.full(batch.num_rows, entry.number)))
 
 
-def _file(stream: str) -> str:
-    return f"s-{file_name(stream)}.arrow"
-
-
-def _write_rows(path: str, batch: pa.RecordBatch) -> int:
-    """Write rows compressed, and sync them; how many bytes that takes."""
-    with open(path, "wb") as file:
-        options = pa.ipc.IpcWriteOptions(compression="zstd")
-        with pa.ipc.new_file(file, batch.schema, options=options) as writer:
-            writer.write_batch(batch)
-        file.flush()
-        os.fsync(file.fileno())
-        return file.tell()
+def compressed(batch: pa.RecordBatch) -> list[Piece]:
+    """Rows as they are kept for long."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
+        writer.write_batch(batch)
+    return [sink.getvalue()]

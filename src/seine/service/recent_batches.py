@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections import Counter
 from collections.abc import Mapping
@@ -70,7 +69,7 @@ class RecentBatches:
     def note(self, entry: Entry, totals: Totals, work: BatchWork) -> None:
         """A micro-batch has been delivered."""
         now, counts = time.time(), _counts(totals)
-        began = max(_written(entry, now), self._since)
+        began = max(entry.written, self._since)
         rows, outputs, dead = (after - before for after, before in zip(counts, self._before, strict=True))
         batch = RecentBatch(entry.number, now, max(now - began, 0.0), rows, outputs, dead, work)
         self.batches = (*self.batches[1 - _MOST_BATCHES :], batch)
@@ -89,11 +88,3 @@ class RecentBatches:
 
 def _counts(totals: Totals) -> tuple[int, int, int]:
     return totals.input_rows, totals.output_rows, totals.dead_letters
-
-
-def _written(entry: Entry, now: float) -> float:
-    """When an entry was written; the time given if it is gone already."""
-    try:
-        return os.stat(os.path.join(entry.folder, "entry.json")).st_mtime
-    except OSError:
-        return now

@@ -134,8 +134,8 @@ class Service:
     def _open(self, folder: ServiceFolder, options: ServiceOptions) -> None:
         self.deployment = Deployment(folder.pipeline)
         self._prepare(options)
-        load_functions(self.deployment.folder)
-        keep_functions(self.deployment.folder)
+        load_functions(self.deployment.store)
+        keep_functions(self.deployment.store)
         self.deployment.recover()
         folder.recover()
         os.makedirs(folder.input, exist_ok=True)
@@ -219,7 +219,7 @@ class Service:
         if options.retain is None and not is_needed():
             return None
         limit = options.retain or RetentionLimit()
-        retained = RetainedEntries(self.deployment.retained, journal, limit, is_needed)
+        retained = RetainedEntries(journal, limit, is_needed)
         keeps = options.retain is not None
         journal.keep_discarded(lambda entry: retained.absorb(entry) if keeps or is_needed() else None)
         self._histories = HistoryReplays(retained, options.batch_rows)

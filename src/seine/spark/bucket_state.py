@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql.streaming import StatefulProcessorHandle
 from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
-from seine.runtime.folder.handover import StateHead, read_head, read_segment, write_state
+from seine.runtime.folder.handover import Handover, StateHead
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -81,7 +81,7 @@ class StateHandles:
         handle: StatefulProcessorHandle,
         cache: str,
         stage: int,
-        before: str | None,
+        before: Handover | None,
         stages_before: int = 0,
     ) -> None:
         """`before` has the state that another pipeline, of so many stages, left for this one."""
@@ -99,22 +99,21 @@ class StateHandles:
         head = StateHead.unpacked(bytes(record[0])) if record else self._take_over(bucket)
         return Segments(head, self._fetch, bucket)
 
-    def hand_over(self, bucket: int, path: str) -> None:
+    def hand_over(self, bucket: int, to: Handover) -> None:
         """Leave the state, as it was saved, for another pipeline."""
         head = StateHead.unpacked(bytes(self._blobs.getValue(_HEAD)[0]))
-        write_state(path, self._stage, bucket, head, lambda name: self._fetch(name).to_pybytes())
+        to.leave(self._stage, bucket, head, lambda name: self._fetch(name).to_pybytes())
 
     def _take_over(self, bucket: int) -> StateHead | None:
         """The state that the pipeline before this one left, made our own."""
         if self._before is None:
             return None
-        head = read_head(self._before, self._stage, bucket, self._stages_before)
+        head = self._before.head(self._stage, bucket, self._stages_before)
         if head is None:
             return None
-        for name in head.segments:
-            blob = read_segment(self._before, self._stage, bucket, name)
-            self._blobs.updateValue((name,), (blob,))
-        return head
+        for name in head.state.segments:
+            self._blobs.updateValue((name,), (self._before.segment(head, name),))
+        return head.state
 
     def save(self, segments: Segments) -> None:
         head, added, gone = segments.changes()

@@ -305,9 +305,10 @@ class TopicReader(DataSourceStreamReader):
 
     def partitions(self, start: Offsets, end: Offsets) -> Sequence[InputPartition]:
         from seine.runtime.folder.settings import read_settings
+        from seine.storage.place import store_at
         from seine.topics.offset_ranges import ranges_between, shared_out
 
-        tasks = read_settings(self._folder).parallelism
+        tasks = read_settings(store_at(self._folder)).parallelism
         return [
             InputPartition(share) for share in shared_out(ranges_between(start or self._first(), end), tasks)
         ]

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import Row as SparkRow
 from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
-from seine.runtime.folder.handover import handover_path
+from seine.runtime.folder.handover import Handover
 from seine.runtime.folder.settings import read_settings
 from seine.spark.bucket_state import StateHandles
+from seine.storage.place import store_at
 
 if TYPE_CHECKING:
     from seine.algebra.aggregates import UserAggregate
@@ -33,9 +34,10 @@ class Stage(StatefulProcessor):
         self.aggregates = aggregates
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        settings = read_settings(self.folder)
+        store = store_at(self.folder)
+        settings = read_settings(store)
         self.labels = settings.labels
-        before = handover_path(self.folder, self.start) if self.start >= 0 else None
+        before = Handover(store, self.start) if self.start >= 0 else None
         stages = settings.before.stages if settings.before is not None else 0
         self.state = StateHandles(handle, settings.cache, self.number, before, stages)
         if self.aggregates:
@@ -68,7 +70,7 @@ class Stage(StatefulProcessor):
         produced = step_stage(self.folder, self.number, bucket, blobs, control, state)
         self.state.save(state)
         if control.handover:
-            self.state.hand_over(bucket, handover_path(self.folder, control.entry))
+            self.state.hand_over(bucket, Handover(store_at(self.folder), control.entry))
         for label, stage, blob in produced:
             yield SparkRow(bucket=label, stage=stage, blob=blob)
 

@@ -33,6 +33,10 @@ class LocalStore:
     def __init__(self, folder: str) -> None:
         self.folder = folder
 
+    @property
+    def place(self) -> str:
+        return self.folder
+
     def __reduce__(self) -> tuple[type[LocalStore], tuple[str]]:
         return LocalStore, (self.folder,)
 
@@ -105,9 +109,15 @@ class LocalStore:
             with suppress(FileNotFoundError):
                 os.remove(self.path(name))
             folders.add(name.rpartition("/")[0])
-        for folder in folders - {""}:
-            with suppress(OSError):  # others are in it
+        for folder in folders:
+            self._remove_empty(folder)
+
+    def _remove_empty(self, folder: str) -> None:
+        """Remove a folder, and those above it, up to the first that others are in."""
+        with suppress(OSError):
+            while folder:
                 os.rmdir(os.path.join(self.folder, folder))
+                folder = folder.rpartition("/")[0]
 
     def local(self, name: str) -> pa.Buffer:
         import pyarrow as pa
@@ -123,7 +133,6 @@ class LocalStore:
             sync_tree(self.folder)
 
     def sweep(self) -> None:
-        """Remove what processes that were killed had begun; nobody else may be writing."""
         place = os.path.join(self.folder, _NEW)
         for name in os.listdir(place) if os.path.isdir(place) else ():
             os.remove(os.path.join(place, name))

@@ -190,7 +190,8 @@ class Register:
     def read(self) -> bytes | None:
         """The present content; None before the first."""
         while True:
-            name = max(self._store.list(f"{self._name}/"), default=None)
+            names = self._store.list(f"{self._name}/")
+            name = max((name for name in names if name.rpartition("/")[2].isdigit()), default=None)
             try:
                 content = None if name is None else self._content(name)
             except MissingObjectError:  # it has just been replaced

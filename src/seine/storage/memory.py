@@ -33,8 +33,12 @@ class MemoryStore:
     def __init__(self) -> None:
         self.objects: dict[str, bytes] = {}
         self._turn = Lock()
-        self.place = f"{IN_MEMORY}{next(_numbers)}"
+        self._place = f"{IN_MEMORY}{next(_numbers)}"
         _stores[self.place] = self
+
+    @property
+    def place(self) -> str:
+        return self._place
 
     def __reduce__(self) -> tuple[object, tuple[str]]:
         return memory_store_at, (self.place,)
@@ -79,6 +83,9 @@ class MemoryStore:
 
     def settle(self) -> None:
         """There is no disk."""
+
+    def sweep(self) -> None:
+        """Nothing is ever there in part."""
 
 
 def memory_store_at(place: str) -> MemoryStore:

@@ -37,6 +37,10 @@ class Store(Protocol):
     A store can be given to another process, as `pickle` does it.
     """
 
+    @property
+    def place(self) -> str:
+        """Where it is: what `store_at` finds it by, and people too."""
+
     def put(self, name: str, content: Content, *, settled: bool = True) -> None:
         """Make a new object, under a name that nothing else ever has.
 
@@ -66,6 +70,9 @@ class Store(Protocol):
 
     def settle(self) -> None:
         """Make durable what was put and not settled, what was removed, and what others wrote beside it."""
+
+    def sweep(self) -> None:
+        """Remove what processes that were killed had begun; nobody else may be writing."""
 
 
 def refuse_bad_name(name: str) -> None:

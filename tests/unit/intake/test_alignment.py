@@ -13,6 +13,7 @@ from seine.intake.alignment import NO_LEAD, Components, Lead
 from seine.intake.fed_pipeline import FixedNetwork
 from seine.intake.intake import Intake
 from seine.intake.journal import Entry, Journal
+from seine.storage.local import LocalStore
 
 ALONE: Components = ()
 
@@ -39,7 +40,7 @@ def two_streams(folder: Path, kind: str) -> list[StreamDef]:
 def first_entry(
     folder: Path, streams: list[StreamDef], components: Components | None, lead: Lead = NO_LEAD
 ) -> Entry:
-    journal = Journal(str(folder / "j"))
+    journal = Journal(LocalStore(str(folder / "j")))
     intake = Intake(
         streams, journal, FixedNetwork(components=components), batch_rows=10, follow=True, lead=lead
     )

@@ -13,6 +13,7 @@ from seine.intake.intake import Intake
 from seine.intake.journal import Journal
 from seine.intake.line_block import LINE_LIMIT
 from seine.rows.delta import FOREVER
+from seine.storage.local import LocalStore
 
 FIELDS = (Field("a", BIGINT), Field("ts", BIGINT))
 
@@ -27,7 +28,7 @@ class Follower:
         self.restart()
 
     def restart(self) -> None:
-        journal = Journal(self.journal)
+        journal = Journal(LocalStore(self.journal))
         self.intake = Intake([self.stream], journal, batch_rows=3, follow=True, notice=self.notices.append)
 
     def now(self) -> list[int]:
@@ -135,7 +136,7 @@ def test_a_huge_line_is_one_dead_letter(tmp_path: Path, follow: bool) -> None:
     path = tmp_path / "s.jsonl"
     path.write_text(line(1) + '{"a":"' + "x" * (2 * LINE_LIMIT + 5_000_000) + '"}\n' + line(3))
     stream = StreamDef("s", FIELDS, 1, Source(str(path)))
-    intake = Intake([stream], Journal(str(tmp_path / "j")), follow=follow)
+    intake = Intake([stream], Journal(LocalStore(str(tmp_path / "j"))), follow=follow)
     rows, dead = [], []
     while (entry := intake.next_entry()) is not None:
         batch = entry.batch("s")
@@ -149,7 +150,7 @@ def test_an_ended_checkpoint_is_not_followed(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     append(path, line(1))
     stream = StreamDef("s", FIELDS, 1, Source(str(path)))
-    journal = Journal(str(tmp_path / "j"))
+    journal = Journal(LocalStore(str(tmp_path / "j")))
     intake = Intake([stream], journal)
     assert [entry.end for entry in iter(intake.next_entry, None)] == [False, True]
     with pytest.raises(SeineError, match="has ended"):

@@ -14,6 +14,7 @@ from seine.intake.future_lines import ahead_of_clock
 from seine.intake.intake import Intake
 from seine.intake.journal import Journal
 from seine.rows.delta import NEVER
+from seine.storage.local import LocalStore
 from tests.support.seeds import seed_range
 
 NOW = 1_700_000_000.0  # 2023-11-14T22:13:20Z
@@ -32,7 +33,7 @@ def admitted(
     good: list[int] = []
     dead: list[int] = []
     while True:  # each entry by another process
-        intake = Intake([stream], Journal(str(folder / "j")), batch_rows=rows, wall=lambda: NOW)
+        intake = Intake([stream], Journal(LocalStore(str(folder / "j"))), batch_rows=rows, wall=lambda: NOW)
         entry = intake.next_entry()
         if entry is None:
             return good, dead
@@ -71,7 +72,7 @@ def test_a_line_of_the_future_stops_nobody(tmp_path: Path) -> None:
         (tmp_path / name).write_text("".join(f'{{"ts": {time}}}\n' for time in times))
         source = Source(str(tmp_path / name), options=(("ahead", "5"),))
         streams.append(StreamDef(name, (Field("ts", BIGINT),), 0, source))
-    intake = Intake(streams, Journal(str(tmp_path / "j")), batch_rows=4, follow=True)
+    intake = Intake(streams, Journal(LocalStore(str(tmp_path / "j"))), batch_rows=4, follow=True)
     entry = intake.next_entry()
     assert entry is not None and entry.rows == {"s": 3, "t": 3} and entry.dead == 1
 
@@ -81,7 +82,7 @@ def test_a_punctuation_of_the_future_is_dead(tmp_path: Path) -> None:
     (tmp_path / "s").write_text("\n".join(texts))
     source = Source(str(tmp_path / "s"), options=(("ahead", "10"),))
     stream = StreamDef("s", (Field("ts", BIGINT),), 0, source, schemes=(Scheme((0,)),))
-    entry = Intake([stream], Journal(str(tmp_path / "j"))).next_entry()
+    entry = Intake([stream], Journal(LocalStore(str(tmp_path / "j")))).next_entry()
     assert entry is not None and entry.punctuation_counts == {"s": 1}
     assert [letter["line"] for letter in entry.dead_letters()] == [2]
 

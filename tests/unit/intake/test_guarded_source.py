@@ -17,6 +17,7 @@ from seine.algebra.types import BIGINT, Field
 from seine.errors import RunError, SeineError
 from seine.intake.intake import Intake
 from seine.intake.journal import Journal
+from seine.storage.local import LocalStore
 
 FIELDS = (Field("a", BIGINT), Field("ts", BIGINT))
 
@@ -36,7 +37,7 @@ class Pair:
     def start(self, refuse: bool = True) -> None:
         self.intake = Intake(
             self.streams,
-            Journal(str(self.folder / "j")),
+            Journal(LocalStore(str(self.folder / "j"))),
             batch_rows=3,
             follow=self.follow,
             notice=self.notices.append,

@@ -13,6 +13,7 @@ from seine.intake.fed_pipeline import FixedNetwork
 from seine.intake.intake import Intake
 from seine.intake.journal import Entry, Journal
 from seine.rows.delta import NEVER
+from seine.storage.local import LocalStore
 
 FIELDS = (Field("ts", BIGINT),)
 IDLE = 30  # seconds
@@ -34,7 +35,7 @@ class Streams:
     def open(self) -> None:
         self.intake = Intake(
             self.streams,
-            Journal(str(self.folder / "j")),
+            Journal(LocalStore(str(self.folder / "j"))),
             FixedNetwork(components=[frozenset("st")]),
             follow=True,
             wall=lambda: self.now,

@@ -25,6 +25,7 @@ from seine.intake.intake import Intake
 from seine.intake.journal import Entry, Journal
 from seine.intake.relations import load_relation
 from seine.rows.delta import FOREVER
+from seine.storage.local import LocalStore
 from tests.support.paths import CONFORMANCE
 from tests.support.seeds import seeds
 
@@ -97,7 +98,9 @@ def test_entries_tell_what_the_plain_judge_says(tmp_path: Path, seed: int) -> No
     streams = make_streams(tmp_path, rng)
     expected = judged(streams)
     rows = rng.choice([5, 13, 40, None])
-    intake = Intake(streams, Journal(str(tmp_path / "j")), FixedNetwork(version=3), batch_rows=rows)
+    intake = Intake(
+        streams, Journal(LocalStore(str(tmp_path / "j"))), FixedNetwork(version=3), batch_rows=rows
+    )
     written = list(entries(intake))
     assert story(written, streams) == expected and expected["dead"] and expected["s0"]
     assert [entry.end for entry in written] == [False] * (len(written) - 1) + [True]
@@ -115,7 +118,7 @@ def test_entries_tell_what_the_plain_judge_says(tmp_path: Path, seed: int) -> No
 
 def test_watermarks_keep_their_punctuation(tmp_path: Path) -> None:
     streams = make_streams(tmp_path, random.Random(5))
-    written = list(entries(Intake(streams, Journal(str(tmp_path / "j")), batch_rows=9)))
+    written = list(entries(Intake(streams, Journal(LocalStore(str(tmp_path / "j"))), batch_rows=9)))
     for stream in streams:
         for earlier, later in itertools.pairwise(written):
             batch = later.batch(stream.name)
@@ -129,9 +132,9 @@ def test_resuming_after_any_entry_gives_the_same_entries(
 ) -> None:
     monkeypatch.setattr(intake_module, "DEFAULT_BYTES", 1000)
     streams = make_streams(tmp_path, random.Random(8), lines=80)
-    whole = list(entries(Intake(streams, Journal(str(tmp_path / "whole")), batch_rows=rows)))
+    whole = list(entries(Intake(streams, Journal(LocalStore(str(tmp_path / "whole"))), batch_rows=rows)))
     assert len(whole) > 5
-    steps = Journal(str(tmp_path / "steps"))
+    steps = Journal(LocalStore(str(tmp_path / "steps")))
     for expected in whole:
         if expected.number % 3 == 2:
             steps.discard_before(expected.number - 1)
@@ -147,7 +150,7 @@ def test_resuming_after_any_entry_gives_the_same_entries(
 def test_resuming_in_a_copy_of_the_files_goes_on(tmp_path: Path) -> None:
     streams = make_streams(tmp_path, random.Random(3))
     expected = judged(streams)
-    journal = Journal(str(tmp_path / "j"))
+    journal = Journal(LocalStore(str(tmp_path / "j")))
     first = Intake(streams, journal, batch_rows=20)
     written = [first.next_entry() for _ in range(4)]
     for stream in streams:
@@ -166,7 +169,7 @@ def test_streams_advance_together(tmp_path: Path) -> None:
         StreamDef(name, (Field("ts", BIGINT),), 0, Source(str(tmp_path / f"{name}.jsonl")))
         for name in ("dense", "sparse")
     ]
-    written = list(entries(Intake(streams, Journal(str(tmp_path / "j")), batch_rows=100)))
+    written = list(entries(Intake(streams, Journal(LocalStore(str(tmp_path / "j"))), batch_rows=100)))
     assert len(written) == 11 and sum(entry.rows.get("sparse", 0) for entry in written) == 10
     for entry in written[:-2]:
         batch = entry.batch("sparse")
@@ -178,12 +181,12 @@ def test_streams_advance_together(tmp_path: Path) -> None:
 def test_empty_sources_end_at_once(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text("\n \n")
     stream = StreamDef("a", FIELDS, 3, Source(str(tmp_path / "a.jsonl")))
-    written = list(entries(Intake([stream], Journal(str(tmp_path / "j")))))
+    written = list(entries(Intake([stream], Journal(LocalStore(str(tmp_path / "j"))))))
     assert [entry.end for entry in written] == [True] and written[0].clock.now == {}
 
 
 def test_sources_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
-    journal = Journal(str(tmp_path / "j"))
+    journal = Journal(LocalStore(str(tmp_path / "j")))
     stream = StreamDef("bid", FIELDS, 3, Source(str(tmp_path / "x.jsonl")))
     with pytest.raises(SeineError, match=r"cannot read '.*x.jsonl' of stream bid: no such file"):
         Intake([stream], journal)
@@ -203,7 +206,9 @@ def test_a_folder_is_read_in_name_order(tmp_path: Path) -> None:
         (folder / name).write_text(f'{{"a":{value},"ts":1}}')
     for path in (folder, folder / "*.jsonl"):
         stream = StreamDef("s", FIELDS, 3, Source(str(path)))
-        written = list(entries(Intake([stream], Journal(str(tmp_path / f"j{path.name[0]}")), batch_rows=2)))
+        written = list(
+            entries(Intake([stream], Journal(LocalStore(str(tmp_path / f"j{path.name[0]}"))), batch_rows=2))
+        )
         assert [row["c0"] for row in story(written, [stream])["s"]] == [1, 2, 3]
 
 
@@ -216,7 +221,9 @@ def test_csv(tmp_path: Path) -> None:
     (tmp_path / "s.csv").write_text("\ufeff" + text)
     source = Source(str(tmp_path / "s.csv"), "CSV", (("delimiter", ";"),))
     stream = StreamDef("s", fields, 3, source, retractable=True)
-    admitted = story(list(entries(Intake([stream], Journal(str(tmp_path / "j")), batch_rows=2))), [stream])
+    admitted = story(
+        list(entries(Intake([stream], Journal(LocalStore(str(tmp_path / "j"))), batch_rows=2))), [stream]
+    )
     assert [(row["c1"], row["_o"]) for row in admitted["s"]] == [('x;"y', 1), (None, -1), ("", 1)]
     assert admitted["dead"] == [("s", line) for line in (5, 7, 8, 9)]
 
@@ -226,12 +233,12 @@ def test_csv_without_header_and_with_a_wrong_one(tmp_path: Path) -> None:
     (tmp_path / "s.csv").write_text("1,true,5\n2,yes,6\n,FALSE,7\n2147483648,,8\n")
     source = Source(str(tmp_path / "s.csv"), "CSV", (("header", "false"),))
     stream = StreamDef("s", fields, 2, source)
-    admitted = story(list(entries(Intake([stream], Journal(str(tmp_path / "j"))))), [stream])
+    admitted = story(list(entries(Intake([stream], Journal(LocalStore(str(tmp_path / "j")))))), [stream])
     assert [(row["c0"], row["c1"]) for row in admitted["s"]] == [(1, True), (None, False)]
     assert admitted["dead"] == [("s", 2), ("s", 4)]
     wrong = replace(stream, source=Source(str(tmp_path / "s.csv"), "CSV"))
     with pytest.raises(SeineError, match="unknown column"):
-        Intake([wrong], Journal(str(tmp_path / "k"))).next_entry()
+        Intake([wrong], Journal(LocalStore(str(tmp_path / "k")))).next_entry()
 
 
 def test_parquet(tmp_path: Path) -> None:
@@ -247,7 +254,7 @@ def test_parquet(tmp_path: Path) -> None:
     stream = StreamDef("s", fields, 3, Source(str(tmp_path / "s.parquet"), "PARQUET"))
     collected = []
     for _ in range(100):
-        entry = Intake([stream], Journal(str(tmp_path / "j")), batch_rows=17).next_entry()
+        entry = Intake([stream], Journal(LocalStore(str(tmp_path / "j"))), batch_rows=17).next_entry()
         if entry is None:
             break
         collected.append(entry)
@@ -259,7 +266,7 @@ def test_parquet(tmp_path: Path) -> None:
         pq.write_table(bad, tmp_path / "bad.parquet")
         wrong = replace(stream, source=Source(str(tmp_path / "bad.parquet"), "PARQUET"))
         with pytest.raises(SeineError, match="column"):
-            Intake([wrong], Journal(str(tmp_path / "k")))
+            Intake([wrong], Journal(LocalStore(str(tmp_path / "k"))))
 
 
 def test_a_row_group_is_decoded_once_whatever_the_batches(
@@ -276,7 +283,9 @@ def test_a_row_group_is_decoded_once_whatever_the_batches(
         return read_group(path, file, group)
 
     monkeypatch.setattr(parquet, "_read_group", counting)
-    admitted = story(list(entries(Intake([stream], Journal(str(tmp_path / "j")), batch_rows=7))), [stream])
+    admitted = story(
+        list(entries(Intake([stream], Journal(LocalStore(str(tmp_path / "j"))), batch_rows=7))), [stream]
+    )
     assert [row["c1"] for row in admitted["s"]] == [f"t{i}" for i in range(100)]
     assert decoded == [0, 1, 2, 3]
 
@@ -318,7 +327,7 @@ def test_the_bad_input_of_the_conformance_kit(tmp_path: Path, rows: int | None) 
     )
     product = RelationDef("product", fields("b:item s:name d:price"), source("product"))
     streams = [bids, orders, pays]
-    written = list(entries(Intake(streams, Journal(str(tmp_path)), batch_rows=rows)))
+    written = list(entries(Intake(streams, Journal(LocalStore(str(tmp_path))), batch_rows=rows)))
     admitted = story(written, streams)
     assert len(admitted["dead"]) + len(load_relation(product)[1]) == 91
     assert all(len(admitted[stream.name]) > 50 for stream in streams)

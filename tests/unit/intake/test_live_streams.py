@@ -15,6 +15,7 @@ from seine.intake.fed_pipeline import FixedNetwork, NetworkMoment
 from seine.intake.intake import Intake
 from seine.intake.journal import Entry, Journal
 from seine.rows.delta import NEVER
+from seine.storage.local import LocalStore
 
 FIELDS = (Field("a", BIGINT), Field("ts", BIGINT))
 
@@ -36,7 +37,7 @@ def values(entry: Entry | None, name: str) -> list[int]:
 
 
 def test_without_streams_it_waits_for_some(tmp_path: Path) -> None:
-    intake = Intake([], Journal(str(tmp_path / "j")), follow=True)
+    intake = Intake([], Journal(LocalStore(str(tmp_path / "j"))), follow=True)
     assert intake.next_entry() is None
     intake.change([intake.open(stream(tmp_path, "s", line(1, 1)))], [])
     assert values(intake.next_entry(), "s") == [1]
@@ -45,7 +46,7 @@ def test_without_streams_it_waits_for_some(tmp_path: Path) -> None:
 
 def test_a_stream_leaves_and_its_lines_with_it(tmp_path: Path) -> None:
     s, t = stream(tmp_path, "s", line(1, 1)), stream(tmp_path, "t", line(2, 1))
-    intake = Intake([s, t], Journal(str(tmp_path / "j")), follow=True)
+    intake = Intake([s, t], Journal(LocalStore(str(tmp_path / "j"))), follow=True)
     intake.change([], ["t"])
     entry = intake.next_entry()
     assert values(entry, "s") == [1] and values(entry, "t") == []
@@ -61,7 +62,7 @@ def test_a_change_while_an_entry_is_read_is_in_it(tmp_path: Path, monkeypatch: p
         def moment(self) -> NetworkMoment:
             return NetworkMoment(version[0])
 
-    intake = Intake([s, t], Journal(str(tmp_path / "j")), Changing(turn=turn), follow=True)
+    intake = Intake([s, t], Journal(LocalStore(str(tmp_path / "j"))), Changing(turn=turn), follow=True)
     u = stream(tmp_path, "u", line(3, 1))
     advance = intake._advance
 
@@ -84,7 +85,7 @@ def test_a_change_while_an_entry_is_read_is_in_it(tmp_path: Path, monkeypatch: p
 def test_a_stream_that_comes_again_starts_anew(tmp_path: Path) -> None:
     punctuation = '{"@punctuate": {"a": 9}, "ts": 1}'
     s = stream(tmp_path, "s", line(9, 1), punctuation)
-    journal = Journal(str(tmp_path / "j"))
+    journal = Journal(LocalStore(str(tmp_path / "j")))
     intake = Intake([s], journal, follow=True)
     first = intake.next_entry()
     again = stream(tmp_path, "s", line(9, 1), punctuation, line(9, 2))
@@ -103,7 +104,7 @@ def test_a_stream_that_comes_again_starts_anew(tmp_path: Path) -> None:
 def test_a_stream_that_was_opened_long_ago_uses_no_name_of_a_run_twice(tmp_path: Path) -> None:
     """Sources are opened before their change has its turn: the stream of that name goes on meanwhile."""
     s = stream(tmp_path, "s", '{"@punctuate": {"a": 1}, "ts": 1}')
-    intake = Intake([s], Journal(str(tmp_path / "j")), follow=True)
+    intake = Intake([s], Journal(LocalStore(str(tmp_path / "j"))), follow=True)
     intake.next_entry()
     opened = intake.open(stream(tmp_path, "s", '{"@punctuate": {"a": 2}, "ts": 1}'))
     with (tmp_path / "s.jsonl").open("a") as file:
@@ -116,7 +117,7 @@ def test_a_stream_that_was_opened_long_ago_uses_no_name_of_a_run_twice(tmp_path:
 
 
 def test_what_is_dropped_before_it_joined_never_joins(tmp_path: Path) -> None:
-    intake = Intake([], Journal(str(tmp_path / "j")), follow=True)
+    intake = Intake([], Journal(LocalStore(str(tmp_path / "j"))), follow=True)
     intake.change([intake.open(stream(tmp_path, "s", line(1, 1)))], [])
     intake.change([intake.open(stream(tmp_path, "s", line(2, 1)))], ["s"])
     assert values(intake.next_entry(), "s") == [2]
@@ -125,7 +126,9 @@ def test_what_is_dropped_before_it_joined_never_joins(tmp_path: Path) -> None:
 
 
 def test_an_entry_that_hands_over_has_no_rows(tmp_path: Path) -> None:
-    intake = Intake([stream(tmp_path, "s", line(1, 1))], Journal(str(tmp_path / "j")), follow=True)
+    intake = Intake(
+        [stream(tmp_path, "s", line(1, 1))], Journal(LocalStore(str(tmp_path / "j"))), follow=True
+    )
     entry = intake.hand_over(5)
     assert (entry.number, entry.handover, entry.rows) == (0, 5, {})
     after = intake.next_entry()

@@ -16,6 +16,7 @@ from seine.intake.fed_pipeline import FixedNetwork
 from seine.intake.files import Files
 from seine.intake.intake import Intake
 from seine.intake.journal import Journal
+from seine.storage.local import LocalStore
 
 FIELDS = (Field("a", BIGINT), Field("ts", BIGINT))
 
@@ -43,7 +44,7 @@ class Sources:
 
     def open(self) -> None:
         streams = [StreamDef(name, FIELDS, 1, Source(str(self.folder / name))) for name in self.names]
-        journal = Journal(str(self.folder / "j"))
+        journal = Journal(LocalStore(str(self.folder / "j")))
         network = FixedNetwork(components=self.together)
         self.intake = Intake(streams, journal, network, follow=True, refuse=False)
 

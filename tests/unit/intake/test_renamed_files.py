@@ -13,6 +13,7 @@ from seine.algebra.definitions import Source, StreamDef
 from seine.algebra.types import BIGINT, Field
 from seine.intake.intake import Intake
 from seine.intake.journal import Journal
+from seine.storage.local import LocalStore
 from tests.support.seeds import seeds
 
 FIELDS = (Field("a", BIGINT), Field("ts", BIGINT))
@@ -30,7 +31,7 @@ class Lagging:
         self.start()
 
     def start(self) -> None:
-        journal = Journal(str(self.folder / "j"))
+        journal = Journal(LocalStore(str(self.folder / "j")))
         self.intake = Intake([self.stream], journal, batch_rows=2, follow=True, notice=self.notices.append)
 
     def step(self) -> bool:
@@ -175,7 +176,7 @@ def test_files_of_a_folder_that_are_removed_when_read_are_not_missed(tmp_path: P
 def test_a_run_that_does_not_follow_finishes_it_too(tmp_path: Path, path: Path) -> None:
     append(path, *range(1, 9))
     stream = StreamDef("s", FIELDS, 1, Source(str(path)))
-    journal = Journal(str(tmp_path / "j"))
+    journal = Journal(LocalStore(str(tmp_path / "j")))
     Intake([stream], journal, batch_rows=2).next_entry()
     path.rename(path.with_name("s.log.1"))
     append(path, 9)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-from pathlib import Path
 from random import Random
 
 import pyarrow as pa
@@ -16,6 +14,7 @@ from seine.intake.journal import Draft, Journal
 from seine.intake.retained_entries import ENTRY_NUMBER, RetainedEntries
 from seine.intake.retention_limit import RetentionLimit
 from seine.rows.clock import Clock
+from seine.storage.memory import MemoryStore
 from tests.support.seeds import seeds
 
 PLENTY = RetentionLimit(bytes=1 << 40)
@@ -25,17 +24,15 @@ INTEGERS = pa.int64()
 class Kept:
     """A journal whose entries are retained when they are discarded, and what was written to it."""
 
-    def __init__(self, folder: Path, limit: RetentionLimit = PLENTY) -> None:
-        self.folder, self.limit = folder, limit
+    def __init__(self, limit: RetentionLimit = PLENTY) -> None:
+        self.store, self.limit = MemoryStore(), limit
         self.written: list[tuple[int, int]] = []  # entry and value
         self.in_use = False
         self.open()
 
     def open(self) -> None:
-        self.journal = Journal(str(self.folder / "journal"))
-        self.retained = RetainedEntries(
-            str(self.folder / "retained"), self.journal, self.limit, lambda: self.in_use
-        )
+        self.journal = Journal(self.store)
+        self.retained = RetainedEntries(self.journal, self.limit, lambda: self.in_use)
         self.journal.keep_discarded(self.retained.absorb)
 
     def append(self, values: list[int], wall: int = 0, type_: pa.DataType = INTEGERS) -> int:
@@ -62,13 +59,11 @@ class Kept:
 
 
 @seeds(12)
-def test_every_row_is_there_once_and_in_order(
-    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_row_is_there_once_and_in_order(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = Random(seed)
     monkeypatch.setattr(retained_entries, "MOST_ROWS_MERGED", rng.choice([5, 40, 1000]))
     monkeypatch.setattr(retained_entries, "_SMALL_ROWS", rng.choice([0, 10]))
-    kept, value = Kept(tmp_path), 0
+    kept, value = Kept(), 0
     for _ in range(60):
         count = rng.choice([0, 1, 1, 3, 20])
         number = kept.append([*range(value, value + count)])
@@ -81,33 +76,27 @@ def test_every_row_is_there_once_and_in_order(
         expected = [(entry, one) for entry, one in kept.written if start <= entry < until]
         assert kept.read(start, until, rng.choice([1, 10, 10_000])) == expected
     assert value > 60 and kept.retained.figures()[2] > 0
-    files = [*(tmp_path / "retained").iterdir()]
-    assert len(files) < 60
+    assert len([*kept.store.list("history/")]) < 60
 
 
-def test_what_a_crash_left_counts_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_crash_left_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retained_entries, "_SMALL_ROWS", 100)
-    kept = Kept(tmp_path)
+    kept = Kept()
     for value in range(4):
         kept.append([value])
     kept.retained.absorb(kept.journal.load(0))
-    before = tmp_path / "copy"
-    shutil.copytree(tmp_path / "retained", before)
+    before = {name: kept.store.get(name) for name in kept.store.list("history/")}
     kept.retained.absorb(kept.journal.load(1))  # merged with the segment of entry 0
-    for segment in before.iterdir():  # the crash came before that one was removed
-        shutil.copytree(segment, tmp_path / "retained" / segment.name)
-    (tmp_path / "retained" / ".new").mkdir()
+    kept.store.objects.update(before)  # the crash came before that one was removed
     kept.open()  # entries 0 and 1 are still in the journal, too
-    assert [path.name for path in (tmp_path / "retained").iterdir()] == ["000000000000-000000000001"]
+    assert [*kept.store.list("history/")] == ["history/000000000000-000000000001"]
     kept.journal.discard_before(3)
     assert kept.read(0, 4, 1) == [(0, 0), (1, 1), (2, 2), (3, 3)]
 
 
-def test_the_oldest_go_beyond_the_limit_unless_they_are_in_use(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_oldest_go_beyond_the_limit_unless_they_are_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retained_entries, "MOST_ROWS_MERGED", 1)
-    kept = Kept(tmp_path, RetentionLimit(seconds=10))
+    kept = Kept(RetentionLimit(seconds=10))
     kept.in_use = True
     for value in range(8):
         kept.append([value], wall=value * 5_000_000)
@@ -120,8 +109,8 @@ def test_the_oldest_go_beyond_the_limit_unless_they_are_in_use(
     assert kept.retained.reach_back("s", 4, -1)
 
 
-def test_what_lies_before_a_hole_is_given_up(tmp_path: Path) -> None:
-    kept = Kept(tmp_path)
+def test_what_lies_before_a_hole_is_given_up() -> None:
+    kept = Kept()
     for value in range(5):
         kept.append([value])
     kept.journal.discard_before(2)
@@ -129,6 +118,20 @@ def test_what_lies_before_a_hole_is_given_up(tmp_path: Path) -> None:
     kept.journal.discard_before(4)
     kept.open()
     assert kept.retained.first == 4 and kept.retained.figures() == (-1, -1, 0, 0)
+
+
+def test_what_a_power_cut_brought_back_before_a_gap_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retained_entries, "MOST_ROWS_MERGED", 1)
+    kept = Kept(RetentionLimit(seconds=10))
+    for value in range(8):
+        kept.append([value], wall=value * 5_000_000)
+        before = {name: kept.store.get(name) for name in kept.store.list("history/")}
+        if value == 2:
+            removed = {name: before[name] for name in [*before][:1]}
+        kept.journal.discard_before(value)
+    kept.store.objects.update(removed)
+    kept.open()
+    assert kept.retained.first == 4 and kept.read(4, 8, 10) == [(4, 4), (5, 5), (6, 6), (7, 7)]
 
 
 @pytest.mark.parametrize("text", ["", "30", "d", "0d", "1.5GB", "30 fortnights", "-3d"])
@@ -143,8 +146,8 @@ def test_units_in_any_case() -> None:
     assert RetentionLimit.parse("45m").seconds == 2_700
 
 
-def test_a_stream_that_is_declared_anew_with_other_types_is_kept_apart(tmp_path: Path) -> None:
-    kept = Kept(tmp_path)
+def test_a_stream_that_is_declared_anew_with_other_types_is_kept_apart() -> None:
+    kept = Kept()
     for values, type_ in (([1], pa.int64()), ([2, 3], pa.string()), ([4], pa.string())):
         number = kept.append(values, type_=type_)
         kept.journal.discard_before(number + 1)
@@ -152,4 +155,4 @@ def test_a_stream_that_is_declared_anew_with_other_types_is_kept_apart(tmp_path:
     kept.open()
     piece = kept.retained.piece({"s": 1}, 0, 4, 1_000)
     assert piece.next == 4 and piece.rows["s"]["c0"].to_pylist() == ["2", "3", "4", "5"]
-    assert len([*(tmp_path / "retained").iterdir()]) == 2
+    assert len([*kept.store.list("history/")]) == 2

@@ -12,6 +12,7 @@ from seine.algebra.types import BIGINT, Field
 from seine.intake.fed_pipeline import FixedNetwork
 from seine.intake.intake import Intake
 from seine.intake.journal import Journal
+from seine.storage.local import LocalStore
 
 FIELDS = (Field("ts", BIGINT),)
 
@@ -26,7 +27,7 @@ def test_the_status_of_streams(tmp_path: Path) -> None:
     streams = [StreamDef(name, FIELDS, 0, Source(str(tmp_path / f"{name}.jsonl"))) for name in "st"]
     intake = Intake(
         streams,
-        Journal(str(tmp_path / "j")),
+        Journal(LocalStore(str(tmp_path / "j"))),
         FixedNetwork(components=[frozenset("st")]),
         batch_rows=4,
         follow=True,
@@ -43,14 +44,14 @@ def test_the_status_of_streams(tmp_path: Path) -> None:
     assert t.condition.state == "running" and t.advanced >= t.condition.since > 0
     while intake.next_entry() is not None:
         pass
-    again = Intake(streams, Journal(str(tmp_path / "j")), follow=True)
+    again = Intake(streams, Journal(LocalStore(str(tmp_path / "j"))), follow=True)
     assert again.stream_states()[0].dead == 2, "counts outlive the process"
 
 
 def test_the_lag_of_parquet_files_counts_rows(tmp_path: Path) -> None:
     pq.write_table(pa.table({"ts": list(range(100))}), tmp_path / "a.parquet")
     stream = StreamDef("s", FIELDS, 0, Source(str(tmp_path / "a.parquet"), "PARQUET"))
-    intake = Intake([stream], Journal(str(tmp_path / "j")), batch_rows=30, follow=True)
+    intake = Intake([stream], Journal(LocalStore(str(tmp_path / "j"))), batch_rows=30, follow=True)
     intake.next_entry()
     (status,) = intake.stream_states()
     size = (tmp_path / "a.parquet").stat().st_size

@@ -11,6 +11,7 @@ from seine.algebra.definitions import Source, StreamDef
 from seine.algebra.types import BIGINT, XML, Field
 from seine.intake.intake import Intake
 from seine.intake.journal import Journal
+from seine.storage.local import LocalStore
 
 BAD = [
     "",
@@ -35,7 +36,7 @@ def test_a_faulty_document_is_a_dead_letter_with_the_reason(
 ) -> None:
     (tmp_path / "s.jsonl").write_text(json.dumps({"doc": text, "ts": 1}))
     stream = StreamDef("s", (Field("doc", XML), Field("ts", BIGINT)), 1, Source(str(tmp_path / "s.jsonl")))
-    entry = Intake([stream], Journal(str(tmp_path / "j"))).next_entry()
+    entry = Intake([stream], Journal(LocalStore(str(tmp_path / "j")))).next_entry()
     assert entry is not None and entry.rows.get("s", 0) == is_sound
     assert all(letter["reason"].startswith("column doc: ") for letter in entry.dead_letters())
 
@@ -44,6 +45,6 @@ def test_a_dead_document_moves_no_clock(tmp_path: Path) -> None:
     lines = [{"doc": BAD[2], "ts": 90}, {"doc": GOOD[0], "ts": 1}, {"ts": 2}]
     (tmp_path / "s.jsonl").write_text("\n".join(json.dumps(line) for line in lines))
     stream = StreamDef("s", (Field("doc", XML), Field("ts", BIGINT)), 1, Source(str(tmp_path / "s.jsonl")))
-    entry = Intake([stream], Journal(str(tmp_path / "j"))).next_entry()
+    entry = Intake([stream], Journal(LocalStore(str(tmp_path / "j")))).next_entry()
     assert entry is not None and entry.rows == {"s": 2}
     assert [letter["line"] for letter in entry.dead_letters()] == [1]

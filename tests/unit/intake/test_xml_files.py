@@ -13,6 +13,7 @@ from seine.frontends.script.parser import parse_script
 from seine.intake.intake import Intake
 from seine.intake.journal import Journal
 from seine.intake.xml_records import iso_time
+from seine.storage.local import LocalStore
 from tests.support.front_end import refusal
 
 STREAM = "CREATE STREAM s ({columns}) TIMESTAMP BY ts {more} FROM 'inbox' FORMAT XML {options};"
@@ -47,7 +48,7 @@ class Inbox:
     def intake(self, columns: str = PLAIN, options: str = "", more: str = "", **how) -> Intake:
         text = STREAM.format(columns=columns, options=options, more=more)
         script = parse_script(text, file="s.sql", folder=str(self.tmp_path))
-        return Intake([script.declarations.streams["s"]], Journal(str(self.journal)), **how)
+        return Intake([script.declarations.streams["s"]], Journal(LocalStore(str(self.journal))), **how)
 
 
 def rows(intake: Intake) -> tuple[list[tuple], list[str]]:

@@ -27,6 +27,7 @@ from seine.optimizer.estimates import (
 )
 from seine.optimizer.join_orders import rows_of
 from seine.runtime.folder.sampling import Reservoir, StreamSamples
+from seine.storage.local import LocalStore
 from tests.support.plan_interpreter import A, R, col, holds, lit
 
 ROWS = 200_000
@@ -202,7 +203,7 @@ def test_streams_are_sampled_from_their_journal(tmp_path: Path) -> None:
     lines.append(json.dumps({"@op": "-", "k": 9, "ts": 499}))
     path.write_text("\n".join(lines) + "\n")
     stream = _stream(path, retractable=True)
-    journal = Journal(str(tmp_path / "journal"))
+    journal = Journal(LocalStore(str(tmp_path / "journal")))
     intake = Intake([stream], journal, batch_rows=200)
     samples = StreamSamples(size=100)
     while (entry := intake.next_entry()) is not None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from types import ModuleType
 
@@ -48,15 +49,15 @@ def register_function(function: UserFunction) -> None:
 
 def register_module(path: str) -> UserModule:
     """Load a Python file and register what it declares: functions by @seine.function, and aggregates."""
-    try:
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
+    with _errors_of_loading(path), open(path, encoding="utf-8") as file:
+        text = file.read()
+    return register_text(path, text)
+
+
+def register_text(path: str, text: str) -> UserModule:
+    """Register what the text of a Python file declares."""
+    with _errors_of_loading(path):
         module = _run(path, text)
-    except SeineError as error:
-        raise SeineError(f"cannot load '{path}': {error.message}", hint=error.hint) from error
-    except (Exception, SystemExit) as error:  # a user's code may raise anything
-        reason = error.strerror if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
-        raise SeineError(f"cannot load '{path}': {reason}") from error
     functions = [one for one in vars(module).values() if isinstance(one, UserFunction)]
     folds = [one for one in vars(module).values() if _is_aggregate(one) and one.__module__ == module.__name__]
     if not functions and not folds:
@@ -69,6 +70,18 @@ def register_module(path: str) -> UserModule:
     names = tuple(one.name for one in [*functions, *folds])
     _LOADED[path] = UserModule(path, text, names, module.__name__)
     return _LOADED[path]
+
+
+@contextmanager
+def _errors_of_loading(path: str) -> Iterator[None]:
+    """Errors within this are those of loading a file."""
+    try:
+        yield
+    except SeineError as error:
+        raise SeineError(f"cannot load '{path}': {error.message}", hint=error.hint) from error
+    except (Exception, SystemExit) as error:  # a user's code may raise anything
+        reason = error.strerror if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
+        raise SeineError(f"cannot load '{path}': {reason}") from error
 
 
 def register_modules(paths: Sequence[str]) -> None:

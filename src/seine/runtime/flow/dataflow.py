@@ -48,6 +48,7 @@ from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.kept_functions import load_functions
 from seine.runtime.folder.relation_files import RelationFiles
 from seine.runtime.folder.versions import Version
+from seine.storage.place import store_at
 
 
 class Consumer(Protocol):
@@ -380,7 +381,7 @@ def compiled_version(folder: str, number: int, withheld: tuple[str, ...] = ()) -
 
     What it calls is made with it: where functions have changed nothing is lent.
     """
-    if load_functions(folder):
+    if load_functions(store_at(folder)):
         _compiled.clear()
     last, without = _compiled.get(folder), frozenset(withheld)
     if last is None or (last.version.number, last.withheld) != (number, without):

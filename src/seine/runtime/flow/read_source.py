@@ -82,7 +82,7 @@ class _SourceTask:
         self._stream: StreamDef = self._here.version.streams[name]
         state = entry.intake.streams.get(name, StreamState())
         self._spark, self._latest = state.spark or SparkState(), state.latest
-        self._admission = _admission(deployment, self._stream, state, place)
+        self._admission = _admission(deployment.folder, entry, self._stream, place)
         self._parse = parser_of(self._stream)
         self._letters = _LetterFile(deployment.results(entry.number))
         self._seen: dict[str, int] = {}
@@ -161,17 +161,16 @@ class _KnownPromises(NamedTuple):
 _known: dict[tuple[str, str], _KnownPromises] = {}  # by folder and stream; runs never change under a name
 
 
-def _admission(deployment: Deployment, stream: StreamDef, state: StreamState, place: int) -> BatchAdmission:
+def _admission(folder: str, entry: Entry, stream: StreamDef, place: int) -> BatchAdmission:
     """The judge of a task; punctuations are made ready once for as long as they are the same."""
-    key, names = (deployment.folder, stream.name), state.admission.punctuations
+    state = entry.intake.streams.get(stream.name, StreamState())
+    key, names = (folder, stream.name), state.admission.punctuations
     last = _known.get(key)
     if last is not None and (last.stream, last.runs) == (stream, names):
         return BatchAdmission(stream, state.admission, place=place, kept=last.stores)
-    runs = {
-        name: deployment.journal.run(run_name(stream.name, name)) for several in names for name in several
-    }
+    runs = {name: entry.run(run_name(stream.name, name)) for several in names for name in several}
     admission = BatchAdmission(stream, state.admission, runs, place)
-    if any(folder != deployment.folder for folder, _ in _known):
+    if any(known != folder for known, _ in _known):
         _known.clear()  # one pipeline at a time is at work here
     _known[key] = _KnownPromises(stream, names, admission.kept)
     return admission

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from seine.graph.node import Node
-from seine.intake.journal import Entry, Journal
+from seine.intake.journal import Entry
 from seine.runtime.flow import blob_store
 from seine.runtime.flow.admitted_rows import kept_punctuations, punctuation_delta, source_delta
 from seine.runtime.flow.control_record import ControlRecord
@@ -97,7 +97,7 @@ def _read_slices(
             here = compiled_version(deployment.folder, entry.network, entry.withheld)
             _push_slice(here, entry, slice_, slice_.stream, emission)
             if slice_.punctuations:
-                _push_punctuations(here, entry, deployment.journal, slice_.stream, emission)
+                _push_punctuations(here, entry, slice_.stream, emission)
             set_compiled_aside(here)
     return rows + rows_of(deployment, emission, entry.number, 0, slices[0].start, StageReport())
 
@@ -117,9 +117,7 @@ def _push_slice(here: CompiledVersion, entry: Entry, slice_: Slice, name: str, e
         )
 
 
-def _push_punctuations(
-    here: CompiledVersion, entry: Entry, journal: Journal, name: str, emission: Emission
-) -> None:
+def _push_punctuations(here: CompiledVersion, entry: Entry, name: str, emission: Emission) -> None:
     """The punctuations of a stream in this entry; nodes that are new get all that it has made so far.
 
     Nodes that are given rows of the past get them when they have caught up.
@@ -138,7 +136,7 @@ def _push_punctuations(
         if punctuations is not None:
             made = punctuation_delta(here.version.streams[name], punctuations, node)
             here.flow.push(node.id, made, emission, lambda to: not is_new(to))
-        runs = [journal.run(run) for run in kept[node.scheme]] if kept else []
+        runs = [entry.run(run) for run in kept[node.scheme]] if kept else []
         if runs:
             here.flow.push(node.id, kept_punctuations(runs), emission, is_new)
 

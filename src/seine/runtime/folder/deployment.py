@@ -1,13 +1,13 @@
 """The folder that a pipeline lives in: settings, journal, networks, relations, results.
 
-    settings.json          fixed when the pipeline is first started
-    journal/               admitted input, one entry a micro-batch
+    settings/              a register: what is fixed when the pipeline is first started
+    journal/<entry>        admitted input, one entry a micro-batch; amended/, punctuations/: see journal.py
     networks/<version>/    a network version, whole or as a change; see versions.py
     results/<entry>/       what tasks wrote and the sink has not taken yet
     log/                   what counts: a record a micro-batch; see output/batch_log.py
     topics.json            the ids of the topics that are read
     first_offsets/<branch> where the reading of topics began; see spark/first_offsets.py
-    retained/              rows of entries that are done, for queries that begin with history
+    history/               rows of entries that are done, for queries that begin with history
     result_index/          where in the results each query's records are; derived, see result_index.py
     results.jsonl          the results that the sinks of a run read; a service has them beside this folder
     sinks/, sinks.json     how far the sinks of a run have come, and who they are
@@ -16,7 +16,7 @@
     faults/<entry>/        what tasks met that failed because of a query; see faults.py
     at_work/               what each worker process is doing; see at_work.py
     functions/             users' functions, for every process that works here; see kept_functions.py
-    failures.json          the queries of a run that failed
+    failures/              a register: the queries of a run that failed
     registered.json        what was registered in a run after its start; see live_queries.py
     handover/<entry>/      state on its way from a pipeline to the next
 
@@ -25,7 +25,8 @@ entry is cut that is the last of its pipeline: with it every stage writes down i
 pipeline, with a checkpoint of its own, begins with that. `start` in the settings is the
 entry that handed over; -1 at first.
 
-Every file is written under another name first and renamed when it is whole.
+What is kept in the `store` are immutable objects and registers (`seine.storage`); all else are files that are
+written under another name first and renamed when they are whole.
 """
 
 from __future__ import annotations
@@ -36,22 +37,17 @@ from functools import cached_property
 
 from msgspec.structs import replace
 
-from seine.disk_sync import is_temporary, make_folder, sweep_temporaries, write_whole
+from seine.disk_sync import is_temporary, sweep_temporaries
 from seine.errors import SeineError
 from seine.intake.journal import Journal
 from seine.intake.spark_feed import PipelineShape
 from seine.operators.state.work_budget import WorkBudget
 from seine.runtime.folder.faults import Faults
-from seine.runtime.folder.format_steps import bring_up_to_date
-from seine.runtime.folder.handover import handover_path
-from seine.runtime.folder.settings import (
-    EndedPipeline,
-    Settings,
-    read_settings,
-    settings_path,
-)
+from seine.runtime.folder.format_steps import bring_up_to_date, has_settings
+from seine.runtime.folder.handover import HANDOVERS
+from seine.runtime.folder.settings import SETTINGS, EndedPipeline, Settings, read_settings
 from seine.runtime.folder.versions import Versions
-from seine.storage.local import LocalStore
+from seine.storage.log import Register
 from seine.storage.place import store_at
 from seine.typed_json import write_json
 
@@ -59,7 +55,7 @@ _NEW = "name a new folder, or an empty one"
 LOG = "log"
 
 # folders of files that are written whole; others have temporary names of their own, or are Spark's
-_WRITTEN_WHOLE = frozenset({"networks", "functions", "first_offsets", "sinks", "undelivered", "handover"})
+_WRITTEN_WHOLE = frozenset({"networks", "first_offsets", "sinks", "undelivered"})
 
 
 class Deployment:
@@ -71,20 +67,23 @@ class Deployment:
 
     @cached_property
     def settings(self) -> Settings:
-        return read_settings(self.folder)
+        return read_settings(self.store)
 
     @cached_property
     def journal(self) -> Journal:
-        return Journal(self._path("journal"))
+        return Journal(self.store)
 
     def exists(self) -> bool:
-        return os.path.exists(settings_path(self.folder))
+        return has_settings(self.store)
 
     def refuse_foreign(self) -> None:
         """Refuse a folder that is of somebody else, or cannot be made or written to."""
         try:
             os.makedirs(self.folder, exist_ok=True)
-            foreign = [name for name in os.listdir(self.folder) if not _comes_first(name)]
+            known = set() if any(self.store.list(f"{SETTINGS}/")) else {SETTINGS}
+            foreign = [
+                name for name in os.listdir(self.folder) if name not in known and not _comes_first(name)
+            ]
             writable = os.access(self.folder, os.W_OK | os.X_OK)
         except OSError as error:
             raise SeineError(f"cannot keep state in '{self.folder}': {error.strerror}", hint=_NEW) from error
@@ -94,12 +93,12 @@ class Deployment:
 
     def bring_up_to_date(self) -> int:
         """Let a folder of the format before have the present one; the format that it had."""
-        return bring_up_to_date(self.folder)
+        return bring_up_to_date(self.store)
 
     def create(self, settings: Settings) -> None:
         """Make it the folder of a pipeline: from now on it `exists`."""
-        make_folder(self.folder)
-        write_whole(settings_path(self.folder), write_json(settings, indent=1))
+        content = write_json(settings, indent=1)
+        Register(self.store, SETTINGS).change(lambda _: content)
 
     def results(self, entry: int) -> str:
         return self._path("results", f"{entry:012d}")
@@ -113,10 +112,6 @@ class Deployment:
     def topics(self) -> str:
         """The ids of the topics that are read."""
         return self._path("topics.json")
-
-    @property
-    def retained(self) -> str:
-        return self._path("retained")
 
     @property
     def result_index(self) -> str:
@@ -150,10 +145,6 @@ class Deployment:
         """Spark's checkpoint of the pipeline that began after an entry."""
         return self._path("spark" if start < 0 else f"spark-{start:012d}")
 
-    def handover(self, entry: int) -> str:
-        """Where an entry leaves the state of all stages; see handover.py."""
-        return handover_path(self.folder, entry)
-
     def take_over(self, entry: int, shape: PipelineShape) -> None:
         """From an entry on, a pipeline with so many stages, and these branches."""
         before = EndedPipeline(self.settings.start, self.settings.branches, self.settings.depth)
@@ -180,7 +171,7 @@ class Deployment:
         for name in os.listdir(self.folder):
             if name.startswith("spark") and name != kept:
                 shutil.rmtree(self._path(name), ignore_errors=True)
-        shutil.rmtree(self._path("handover"), ignore_errors=True)
+        self.store.delete(self.store.list(HANDOVERS))
 
     def recover(self) -> None:
         """Remove what a process that was killed left: decoded state, and files that did not become whole.
@@ -188,8 +179,7 @@ class Deployment:
         Nobody may be working for the pipeline.
         """
         self.remove_cache()
-        if isinstance(self.store, LocalStore):
-            self.store.sweep()
+        self.store.sweep()
         for place, folders, _ in os.walk(self.folder):
             if place == self.folder:
                 folders[:] = [name for name in folders if name in _WRITTEN_WHOLE]
@@ -201,17 +191,12 @@ class Deployment:
 
     @cached_property
     def faults(self) -> Faults:
-        return Faults(self._path("faults"))
+        return Faults(self.store)
 
     @property
     def at_work(self) -> str:
         """What each worker process is doing."""
         return self._path("at_work")
-
-    @property
-    def failures(self) -> str:
-        """The failed queries of a run."""
-        return self._path("failures.json")
 
     @property
     def registered(self) -> str:
@@ -228,4 +213,4 @@ class Deployment:
 
 def _comes_first(name: str) -> bool:
     """Whether a folder may have this before it has settings: what was written before a kill."""
-    return name in ("networks", "functions") or is_temporary(name)
+    return name in ("networks", "functions") or name.startswith(".") or is_temporary(name)

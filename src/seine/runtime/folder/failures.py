@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from seine.disk_sync import write_whole
 from seine.operators.state.work_budget import FaultKind
-from seine.runtime.folder.deployment import Deployment
-from seine.runtime.folder.settings import read_record
+from seine.runtime.folder.settings import read_register
+from seine.storage.log import Register
+from seine.storage.store import Store
 from seine.typed_json import write_json
+
+if TYPE_CHECKING:
+    from seine.runtime.folder.deployment import Deployment
 
 
 class Failure(Struct, frozen=True):
@@ -23,24 +26,27 @@ class Failure(Struct, frozen=True):
 
 
 class _FailureRecord(Struct, frozen=True):
-    """The file: failures by query."""
+    """Failures by query, as they are kept."""
 
     queries: dict[str, Failure]
 
 
-class RunFailures:
-    """The failed queries of a run, in a file of its pipeline; a service has them in its catalog."""
+FAILURES = "failures"  # the register that has them
 
-    def __init__(self, path: str) -> None:
-        self._path = path
-        self.queries: Mapping[str, Failure] = {}
-        if os.path.exists(path):
-            self.queries = read_record(path, _FailureRecord).queries
+
+class RunFailures:
+    """The failed queries of a run, in the store of its pipeline; a service has them in its catalog."""
+
+    def __init__(self, store: Store) -> None:
+        record = read_register(store, FAILURES, _FailureRecord)
+        self._register = Register(store, FAILURES)
+        self.queries: Mapping[str, Failure] = {} if record is None else record.queries
 
     def add(self, failures: Mapping[str, Failure]) -> None:
         """Make failures durable."""
         self.queries = {**self.queries, **failures}
-        write_whole(self._path, write_json(_FailureRecord(dict(self.queries))))
+        content = write_json(_FailureRecord(dict(self.queries)))
+        self._register.change(lambda _: content)
 
 
 def withhold_gone(deployment: Deployment, first: int, version: int, standing: Mapping[str, int]) -> None:

@@ -1,22 +1,20 @@
 """Faults of tasks: which nodes of an entry went over their budget or raised, for the driver to read.
 
-    faults/<entry>/<unique>.json      written whole by the task that then fails
+    faults/<entry>/<unique>      left by the task that then fails
 
 A pipeline that dies and has left a fault of an entry died of a query; one without died of something else.
 """
 
 from __future__ import annotations
 
-import os
-import shutil
 import uuid
 
 from msgspec import Struct
 
-from seine.disk_sync import make_folder, write_whole
 from seine.evaluate.kernels.spending import Called
 from seine.operators.state.work_budget import FaultKind, NodeFault
-from seine.runtime.folder.settings import read_record
+from seine.runtime.folder.settings import decoded
+from seine.storage.store import Store
 from seine.typed_json import write_json
 
 
@@ -34,29 +32,28 @@ class Fault(Struct, frozen=True):
     calls: tuple[Called, ...] = ()
 
 
-class Faults:
-    """The faults in the folder of a pipeline."""
+_FAULTS = "faults/"
 
-    def __init__(self, folder: str) -> None:
-        self._folder = folder
+
+class Faults:
+    """The faults in the store of a pipeline."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
 
     def write(self, entry: int, fault: NodeFault) -> None:
         """Leave a fault; when this returns it is durable."""
         record = Fault(entry, fault.kind, fault.reason, fault.nodes, fault.queries, fault.calls)
-        folder = os.path.join(self._folder, f"{entry:012d}")
-        make_folder(folder)
-        write_whole(os.path.join(folder, f"{uuid.uuid4().hex}.json"), write_json(record))
+        self._store.put(f"{_FAULTS}{entry:012d}/{uuid.uuid4().hex}", write_json(record))
 
     def read(self) -> list[Fault]:
         """All that tasks have left: those of the first entry first, then budgets, then the nodes upstream."""
         faults = [
-            read_record(os.path.join(place, name), Fault)
-            for place, _, names in os.walk(self._folder)
-            for name in names
-            if name.endswith(".json")
+            decoded(self._store.get(name), Fault, f"{self._store.place}/{name}")
+            for name in self._store.list(_FAULTS)
         ]
         return sorted(faults, key=lambda fault: (fault.entry, fault.kind, fault.nodes, fault.queries))
 
     def clear(self) -> None:
         """Forget them, once they are acted on."""
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._store.delete(self._store.list(_FAULTS))

@@ -1,8 +1,8 @@
-"""Users' functions of a pipeline, kept in its folder: every process that works for it finds them there.
+"""Users' functions of a pipeline, kept in its store: every process that works for it finds them there.
 
-functions/index.json     what to load: files, and functions of importable modules and of a program itself
+functions/index/         what to load: files, functions of importable modules and of a program itself, and the
+                         code, pickled, of those that a program or a notebook has declared
 functions/<digest>.py    a copy of a file that was given by --udf
-functions/<name>.json    the code of a function that a program or a notebook has declared itself, pickled
 
 Of a program's own functions workers know no more than their types: only the process that runs them unpickles
 their code (`user_code/`). A service has none: its functions are those of files.
@@ -11,19 +11,19 @@ their code (`user_code/`). A service has none: its functions are those of files.
 from __future__ import annotations
 
 import hashlib
-import os
 from importlib import import_module
 from typing import Any
 
 from msgspec import Struct
 
 from seine.algebra import aggregates, user_functions
-from seine.algebra.functions.user_modules import loaded_modules, module_file, register_module
+from seine.algebra.functions.user_modules import loaded_modules, module_file, register_text
 from seine.algebra.types import Type
 from seine.algebra.user_functions import UserFunction
-from seine.disk_sync import make_folder, write_whole
 from seine.errors import RunError
-from seine.runtime.folder.settings import read_record
+from seine.runtime.folder.settings import decoded
+from seine.storage.log import Register
+from seine.storage.store import Store
 from seine.typed_json import write_json
 from seine.user_code.process import place_of_function
 
@@ -59,6 +59,17 @@ class KeptFunctions(Struct, frozen=True):
     functions: tuple[KeptFunction, ...] = ()
 
 
+FUNCTIONS = "functions"
+INDEX = f"{FUNCTIONS}/index"  # the register that says what to load
+
+
+class FunctionIndex(Struct, frozen=True):
+    """What is kept, and by name the code of a program's own functions."""
+
+    kept: KeptFunctions
+    pickled: dict[str, PickledFunction]
+
+
 def registered_functions() -> KeptFunctions:
     """What is registered in this process, as it is kept."""
     files = tuple(KeptFile(f"{_digest(one.text)}.py", one.functions) for one in loaded_modules())
@@ -66,58 +77,59 @@ def registered_functions() -> KeptFunctions:
     return KeptFunctions(files, tuple(_kept(one) for one in others))
 
 
-def keep_functions(folder: str) -> None:
-    """Keep what is registered in this process; nothing is written if that is nothing."""
+def keep_functions(store: Store) -> None:
+    """Keep what is registered in this process; nothing is written if that is nothing, or there already."""
     kept = registered_functions()
     if not kept.files and not kept.functions:
         return
-    make_folder(_path(folder))
+    declared_here = (user_functions.needed(one.name) for one in kept.functions if not one.module)
+    pickled = {
+        function.name: PickledFunction(place_of_function(function).pickled, function.takes)
+        for function in declared_here
+    }
+    content, register = write_json(FunctionIndex(kept, pickled), indent=1), Register(store, INDEX)
+    if register.read() == content:
+        return
     for module in loaded_modules():
-        write_whole(_path(folder, f"{_digest(module.text)}.py"), module.text.encode())
-    for one in kept.functions:
-        if not one.module:
-            function = user_functions.needed(one.name)
-            pickled = PickledFunction(place_of_function(function).pickled, function.takes)
-            write_whole(_path(folder, f"{one.name}.json"), write_json(pickled))
-    write_whole(_path(folder, "index.json"), write_json(kept, indent=1))
+        store.put(_file(f"{_digest(module.text)}.py"), module.text.encode())
+    register.change(lambda _: content)
 
 
-_current: tuple[str, int, int] | None = None  # the index that this process has read last
+_current: tuple[str, bytes] | None = None  # the index that this process has read last, and its place
 _brought: dict[str, object] = {}  # what indexes have brought, by name in small letters
 
 
-def load_functions(folder: str) -> bool:
+def load_functions(store: Store) -> bool:
     """Register what a pipeline keeps, but for names that this process has declared itself; whether it did.
 
     A process may work for one pipeline after the other, or for one that began anew: what another index has
     brought gives way.
     """
     global _current
-    index = _path(folder, "index.json")
-    if not os.path.exists(index):
+    content = Register(store, INDEX).read()
+    if content is None or (store.place, content) == _current:
         return False
-    status = os.stat(index)
-    mark = index, status.st_mtime_ns, status.st_ino
-    if mark == _current:
-        return False
-    kept = read_record(index, KeptFunctions)
+    index = decoded(content, FunctionIndex, f"{store.place}/{INDEX}")
+    kept = index.kept
     names = [name for one in kept.files for name in one.functions] + [one.name for one in kept.functions]
     missing = [name for name in names if _makes_way(name)]
     try:
-        _register(folder, kept)
+        _register(store, index)
     finally:
         _brought.update((name.lower(), _known(name)) for name in missing)
-    _current = mark
+    _current = store.place, content
     return True
 
 
-def _register(folder: str, kept: KeptFunctions) -> None:
-    for one in kept.files:
+def _register(store: Store, index: FunctionIndex) -> None:
+    for one in index.kept.files:
         if not all(map(_known, one.functions)):
-            register_module(_path(folder, one.file))
-    for function in kept.functions:
+            name = _file(one.file)
+            register_text(f"{store.place}/{name}", store.get(name).decode())
+    for function in index.kept.functions:
         if user_functions.lookup(function.name) is None:
-            user_functions.register(_imported(function) if function.module else _pickled(folder, function))
+            code = index.pickled.get(function.name)
+            user_functions.register(_imported(function) if code is None else _pickled(function, code))
 
 
 def _makes_way(name: str) -> bool:
@@ -150,9 +162,8 @@ def _imported(kept: KeptFunction) -> UserFunction:
     )
 
 
-def _pickled(folder: str, kept: KeptFunction) -> UserFunction:
+def _pickled(kept: KeptFunction, pickled: PickledFunction) -> UserFunction:
     """A program's own function, whose code is elsewhere."""
-    pickled = read_record(_path(folder, f"{kept.name}.json"), PickledFunction)
     arguments, result = tuple(map(Type.parse, kept.arguments)), Type.parse(kept.result)
     return UserFunction(kept.name, _not_here, arguments, result, pickled.takes, pickled=pickled.code)
 
@@ -171,5 +182,5 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _path(folder: str, *parts: str) -> str:
-    return os.path.join(folder, "functions", *parts)
+def _file(name: str) -> str:
+    return f"{FUNCTIONS}/{name}"

@@ -20,6 +20,8 @@ from msgspec.structs import replace
 from seine.errors import SeineError
 from seine.intake.spark_feed import SourceBranch
 from seine.operators.state.work_budget import WorkBudget
+from seine.storage.log import Register
+from seine.storage.store import Store
 from seine.typed_json import read_json
 
 FORMAT = 9  # of the deployment folder; format_steps.py brings the one before it up to date
@@ -88,19 +90,35 @@ def new_cache() -> str:
     return os.path.join(tempfile.gettempdir(), f"seine-cache-{uuid.uuid4().hex}")
 
 
-def read_settings(folder: str) -> Settings:
-    """The settings of the pipeline that lives in a folder."""
-    return read_record(settings_path(folder), Settings)
+SETTINGS = "settings"  # the register that has them
+
+
+def read_settings(store: Store) -> Settings:
+    """The settings of the pipeline that lives in a store."""
+    settings = read_register(store, SETTINGS, Settings)
+    if settings is None:
+        raise damaged(f"{store.place}/{SETTINGS}")
+    return settings
+
+
+def read_register(store: Store, name: str, kind: type[T]) -> T | None:
+    """A record that a pipeline keeps as JSON in a register; None if there is none."""
+    text = Register(store, name).read()
+    return None if text is None else decoded(text, kind, f"{store.place}/{name}")
+
+
+def decoded(text: bytes, kind: type[T], place: str) -> T:
+    """The record that a text from some place says."""
+    try:
+        return read_json(text, kind)
+    except ValueError:
+        raise damaged(place) from None
 
 
 def read_record(path: str, kind: type[T]) -> T:
     """A record that a pipeline keeps as JSON in its folder."""
     with open(path, "rb") as file:
-        text = file.read()
-    try:
-        return read_json(text, kind)
-    except ValueError:
-        raise damaged(path) from None
+        return decoded(file.read(), kind, path)
 
 
 def damaged(path: str) -> SeineError:
@@ -108,10 +126,6 @@ def damaged(path: str) -> SeineError:
     return SeineError(
         f"the checkpoint is damaged: '{path}' cannot be used", hint="name a new checkpoint folder"
     )
-
-
-def settings_path(folder: str) -> str:
-    return os.path.join(folder, "settings.json")
 
 
 _MASK = 0xFFFFFFFF

@@ -24,8 +24,13 @@ from msgspec.structs import replace
 from seine import __version__
 from seine.disk_sync import make_folder, sync_tree, write_whole
 from seine.errors import SeineError
+from seine.intake.bundle import Bundle, bundle
+from seine.intake.journal import JOURNAL
+from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.format_steps import format_of, refuse_unread
-from seine.runtime.folder.settings import Settings, new_cache, read_record, settings_path
+from seine.runtime.folder.settings import SETTINGS, new_cache, read_record
+from seine.storage.place import store_at
+from seine.storage.store import Store
 from seine.typed_json import write_json
 
 MANIFEST = "manifest.json"
@@ -73,7 +78,7 @@ def _write_files(source: str, named: str, target: str) -> Manifest:
     make_folder(os.path.join(target, _FILES), mode=0o700)
     files = {path: _copied(os.path.join(source, path), _kept(target, path)) for path in _paths(source)}
     made = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    mark = format_of(os.path.join(source, "pipeline"))
+    mark = format_of(store_at(os.path.join(source, "pipeline")))
     sync_tree(target)  # the manifest says that all are there: their names, too
     manifest = Manifest(__version__, mark, named, made, files)
     write_whole(os.path.join(target, MANIFEST), write_json(manifest, indent=1))
@@ -180,18 +185,20 @@ _TEXTS = (
     ("seine_sink", "target"),
     ("seine_setting", "value"),
 )
-_OF_SPARK = (f"{os.sep}_metadata{os.sep}", f"{os.sep}offsets{os.sep}")
+_TEXT_FOLDERS = tuple(f"{os.sep}{name}{os.sep}" for name in ("_metadata", "offsets", SETTINGS))
 
 
 def relocate(folder: str, old: str, new: str) -> None:
     """Let a service's folder, which nobody serves, name what lay below `old` by its place below `new`."""
     pipeline = os.path.join(folder, "pipeline")
+    restored = Deployment(pipeline)
+    restored.bring_up_to_date()
     if old != new:
         _relocate_catalog(os.path.join(folder, "catalog.db"), old, new)
         for path in _text_files(pipeline):
             _relocate_text(path, old, new)
-    settings = read_record(settings_path(pipeline), Settings)
-    write_whole(settings_path(pipeline), write_json(replace(settings, cache=new_cache()), indent=1))
+        _relocate_entries(restored.store, old, new)
+    restored.create(replace(restored.settings, cache=new_cache()))
 
 
 def relocated(text: str, old: str, new: str) -> str:
@@ -218,16 +225,20 @@ def _relocate_catalog(path: str, old: str, new: str) -> None:
 
 
 def _text_files(pipeline: str) -> Iterator[str]:
-    """The versions, entries and notes of Spark that may name paths."""
+    """The versions, settings and notes of Spark that may name paths."""
     for folder, _, names in os.walk(pipeline):
         for name in names:
             path = os.path.join(folder, name)
-            if (
-                name.endswith(".json")
-                or f"{os.sep}_metadata{os.sep}" in path
-                or f"{os.sep}offsets{os.sep}" in path
-            ):
+            if name.endswith(".json") or any(part in path for part in _TEXT_FOLDERS):
                 yield path
+
+
+def _relocate_entries(store: Store, old: str, new: str) -> None:
+    for name in store.list(JOURNAL):
+        entry = Bundle(store.local(name))
+        moved = relocated(entry.record.decode(), old, new).encode()
+        if moved != entry.record:
+            store.put(name, bundle(moved, entry.pieces()))
 
 
 def _relocate_text(path: str, old: str, new: str) -> None:

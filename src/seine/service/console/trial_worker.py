@@ -48,6 +48,7 @@ from seine.run_local import carried_here
 from seine.runtime.folder.kept_functions import load_functions
 from seine.service.refusal_form import RefusalReason, refusal_reason
 from seine.shortages import FULL_DISK, is_full_disk
+from seine.storage.place import store_at
 from seine.typed_json import read_json, write_json
 
 READY, DONE = b"r", b"d"
@@ -162,7 +163,7 @@ def _be_modest() -> None:
 def _load(functions: str) -> TrialOutcome | None:
     """Register the functions of a service; what is to be said if that cannot be done."""
     try:
-        load_functions(functions)
+        load_functions(store_at(functions))
     except SeineError as error:
         return TrialOutcome(refusal=refusal_reason(error))
     return None

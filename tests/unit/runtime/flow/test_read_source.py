@@ -17,6 +17,7 @@ from seine.intake.arrived_records import WALL
 from seine.intake.intake import Intake
 from seine.intake.journal import Journal
 from seine.run_local import run_local
+from seine.storage.local import LocalStore
 from tests.support.paced_rig import NOON, PacedRig, Task, lines_of_files, records_of_topic
 from tests.support.seeds import seeds
 from tests.support.stateful_script import SCRIPT, silent_queries, sorted_records, write_story
@@ -330,4 +331,4 @@ def test_streams_that_spark_reads_need_spark(tmp_path: Path) -> None:
         run_local(str(script))
     stream = read_script(str(script)).declarations.streams["bid"]
     with pytest.raises(SeineError, match="which is not here"):
-        Intake([stream], Journal(str(tmp_path / "j")))
+        Intake([stream], Journal(LocalStore(str(tmp_path / "j"))))

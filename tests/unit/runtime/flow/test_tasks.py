@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
 from collections import defaultdict
@@ -11,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from msgspec.structs import replace
 
 from seine import disk_sync as durable
 from seine.algebra.definitions import Scheme, StreamDef
@@ -35,7 +35,9 @@ from seine.runtime.flow.dataflow import Route, compile_version, route
 from seine.runtime.flow.task_output import task_at_work
 from seine.runtime.flow.tasks import slices_of, task_slices
 from seine.runtime.folder.deployment import Deployment
+from seine.runtime.folder.settings import FORMAT
 from seine.scratch_folder import scratch_folder
+from seine.storage.memory import MemoryStore
 from seine.user_code import process
 from seine.user_code.limits import FunctionLimits
 from seine.user_code.process import limit_functions
@@ -91,9 +93,8 @@ def test_a_checkpoint_of_another_format_is_refused_with_one_line(tmp_path: Path)
     options = Options(str(tmp_path / "out"), checkpoint=str(tmp_path / "d"))
     script = script_file(tmp_path)
     Run(read_script(script), options).close()
-    settings = next(path for path in (tmp_path / "d").rglob("*.json") if '"format"' in path.read_text())
-    form = json.loads(settings.read_text())
-    settings.write_text(json.dumps({**form, "format": form["format"] - 2}))
+    made = Deployment(str(tmp_path / "d"))
+    made.create(replace(made.settings, format=FORMAT - 2))
     with pytest.raises(SeineError) as refused:
         Run(read_script(script), options)
     assert str(refused.value).splitlines()[0].endswith("it is too old")
@@ -153,7 +154,7 @@ def test_slices_cover_every_row_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def entry(number: int, rows: dict[str, int], punctuations: dict[str, int]) -> Entry:
-    return Entry(number, 0, Clock({}), rows, punctuations)
+    return Entry(number, 0, Clock({}), rows, punctuations, store=MemoryStore())
 
 
 def test_punctuations_live_until_they_lapse() -> None:

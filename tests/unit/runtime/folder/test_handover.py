@@ -13,10 +13,11 @@ from seine.intake.journal import Draft, Journal
 from seine.intake.spark_feed import PipelineShape
 from seine.rows.clock import Clock
 from seine.runtime.folder.deployment import Deployment
-from seine.runtime.folder.handover import StateHead, handover_path, read_head, read_segment, write_state
+from seine.runtime.folder.handover import Handover, StateHead
 from seine.runtime.folder.settings import new_settings
 from seine.spark.bucket_state import StateHandles
 from seine.spark.journal_source import JournalReader
+from seine.storage.local import LocalStore
 
 
 class Map:
@@ -45,17 +46,18 @@ class Handle:
         return self.blobs
 
 
-def handles(handle: Handle, folder: Path, before: str | None, stage: int = 1) -> StateHandles:
+def handles(handle: Handle, folder: Path, before: Handover | None, stage: int = 1) -> StateHandles:
     return StateHandles(handle, str(folder / "cache"), stage, before)  # type: ignore[arg-type]
 
 
 def test_a_head_and_its_segments_read_back(tmp_path: Path) -> None:
-    path = handover_path(str(tmp_path), 7)
-    assert read_head(path, 1, 0) is None
-    write_state(path, 1, 0, StateHead(segments={"a": []}), {"a": b"old"}.__getitem__)
-    write_state(path, 1, 0, StateHead(segments={"b": []}), {"b": b"new"}.__getitem__)
-    assert read_head(path, 1, 0) == StateHead(segments={"b": []})
-    assert read_segment(path, 1, 0, "b") == b"new" and read_head(path, 2, 0) is None
+    left = Handover(LocalStore(str(tmp_path)), 7)
+    assert left.head(1, 0) is None
+    left.leave(1, 0, StateHead(segments={"a": []}), {"a": b"old"}.__getitem__)
+    left.leave(1, 0, StateHead(segments={"b": []}), {"b": b"new"}.__getitem__)
+    head = left.head(1, 0)
+    assert head is not None and head.state == StateHead(segments={"b": []})
+    assert left.segment(head, "b") == b"new" and left.head(2, 0) is None
 
 
 def test_a_pipeline_goes_on_with_what_another_left(tmp_path: Path) -> None:
@@ -67,7 +69,7 @@ def test_a_pipeline_goes_on_with_what_another_left(tmp_path: Path) -> None:
     name = state.of(4).put(batch)
     state.of(4).head["run"] = name
     first.save(state)
-    path = handover_path(str(tmp_path), 9)
+    path = Handover(LocalStore(str(tmp_path)), 9)
     first.hand_over(0, path)
 
     handle = Handle()
@@ -81,7 +83,7 @@ def test_a_pipeline_goes_on_with_what_another_left(tmp_path: Path) -> None:
 
 
 def test_a_pipeline_stops_where_it_hands_over_and_the_next_begins_there(tmp_path: Path) -> None:
-    journal = Journal(str(tmp_path / "journal"))
+    journal = Journal(LocalStore(str(tmp_path)))
     for number in range(4):
         journal.append(Draft(1, Clock({}), {}, {}, [], handover=3 if number == 1 else 0))
     first, second = JournalReader(str(tmp_path), -1), JournalReader(str(tmp_path), 1)
@@ -93,13 +95,13 @@ def test_a_pipeline_stops_where_it_hands_over_and_the_next_begins_there(tmp_path
 
 
 def test_a_head_that_must_be_there_is_never_empty_state(tmp_path: Path) -> None:
-    path = handover_path(str(tmp_path), 7)
-    write_state(path, 1, 0, StateHead(segments={}), {}.__getitem__)
-    assert read_head(path, 1, 0, stages=2) is not None and read_head(path, 3, 0, stages=2) is None
+    left = Handover(LocalStore(str(tmp_path)), 7)
+    left.leave(1, 0, StateHead(segments={}), {}.__getitem__)
+    assert left.head(1, 0, stages=2) is not None and left.head(3, 0, stages=2) is None
     for stage, bucket in ((1, 1), (2, 0)):
         with pytest.raises(RunError, match=f"stage {stage} handed over in bucket {bucket} is missing"):
-            read_head(path, stage, bucket, stages=2)
-    taking = StateHandles(Handle(), str(tmp_path / "cache"), 2, path, 2)  # type: ignore[arg-type]
+            left.head(stage, bucket, stages=2)
+    taking = StateHandles(Handle(), str(tmp_path / "cache"), 2, left, 2)  # type: ignore[arg-type]
     with pytest.raises(RunError, match="missing"):
         taking.open(0)
 

@@ -39,8 +39,9 @@ CREATE QUERY g AS SELECT longest(n) AS n FROM login GROUP BY domain(mail);
 LOADING = """
 import sys
 from seine.runtime.folder.kept_functions import load_functions
+from seine.storage.place import store_at
 from seine.algebra import aggregates, user_functions
-load_functions(sys.argv[1])
+load_functions(store_at(sys.argv[1]))
 print(user_functions.lookup("domain").result, aggregates.lookup("longest").name)
 """
 
@@ -74,9 +75,10 @@ def test_commands_take_python_files(script: Path, capsys: pytest.CaptureFixture[
 def test_another_process_finds_them(script: Path) -> None:
     from seine.algebra.functions.user_modules import register_module
     from seine.runtime.folder.kept_functions import keep_functions
+    from seine.storage.local import LocalStore
 
     register_module(str(script.parent / "mail.py"))
-    keep_functions(str(script.parent))
+    keep_functions(LocalStore(str(script.parent)))
     loading = [sys.executable, "-c", LOADING, str(script.parent)]
     loaded = subprocess.run(loading, capture_output=True, text=True, check=True)
     assert loaded.stdout.split() == ["STRING", "longest"]
@@ -87,6 +89,7 @@ import sys
 import seine
 from seine.algebra.user_functions import register
 from seine.runtime.folder.kept_functions import keep_functions
+from seine.storage.place import store_at
 from seine.testing import run_script
 
 STEP = 2
@@ -104,17 +107,18 @@ script = (
     "CREATE QUERY q AS SELECT beyond(n) AS m FROM s;"
 )
 print(run_script(script, s=[{"n": 5, "ts": 1}]).rows("q"))
-keep_functions(sys.argv[1])
+keep_functions(store_at(sys.argv[1]))
 """
 CALLING = """
 import sys
 import pyarrow as pa
 from seine.runtime.folder.kept_functions import load_functions
+from seine.storage.place import store_at
 from seine.algebra.expressions import Column
 from seine.algebra.functions import resolve_call
 from seine.algebra.types import BIGINT
 from seine.evaluate.evaluate import evaluate
-load_functions(sys.argv[1])
+load_functions(store_at(sys.argv[1]))
 call = resolve_call("beyond", [Column(0, BIGINT)])
 print(evaluate(call, [pa.array([1, None, 40])], 3).to_pylist())
 """
@@ -145,9 +149,10 @@ from seine.algebra.functions import resolve_call
 from seine.algebra.types import BIGINT
 from seine.evaluate.evaluate import evaluate
 from seine.runtime.folder.kept_functions import load_functions
+from seine.storage.place import store_at
 for program, folder in zip(sys.argv[1::2], sys.argv[2::2]):
     subprocess.run([sys.executable, program, folder], check=True, stdout=subprocess.DEVNULL)
-    load_functions(folder)
+    load_functions(store_at(folder))
     calls = [resolve_call(name, [Column(0, BIGINT)]) for name in ("beyond", "times")]
     print([evaluate(call, [pa.array([40])], 1).to_pylist() for call in calls])
 """
@@ -166,7 +171,7 @@ def test_a_process_calls_what_the_pipeline_at_hand_has_declared(
     for step in programs:
         program = OF_A_PROGRAM.replace("STEP = 2", f"STEP = {step}")
         (tmp_path / f"own{step}.py").write_text(
-            program.replace("keep_functions(sys", REGISTERED + "keep_functions(sys")
+            program.replace("keep_functions(store", REGISTERED + "keep_functions(store")
         )
         (tmp_path / f"file{step}.py").write_text(OF_A_FILE.replace("STEP", str(step)))
     turns = [

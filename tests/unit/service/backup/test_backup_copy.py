@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from seine.errors import SeineError
+from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.settings import FORMAT
 from seine.service.backup.backup_copy import (
     MANIFEST,
@@ -57,11 +58,8 @@ def test_a_restored_folder_is_the_service_with_paths_of_its_own(
 
 def test_a_copy_has_a_cache_of_its_own(served: ServiceFolder, tmp_path: Path) -> None:
     restore_backup(str(_backup(served, tmp_path / "kept")), str(tmp_path / "again"))
-    settings = [
-        json.loads((Path(top) / "pipeline" / "settings.json").read_text())
-        for top in (served.path, tmp_path / "again")
-    ]
-    assert settings[0]["cache"] != settings[1]["cache"]
+    settings = [Deployment(str(Path(top) / "pipeline")).settings for top in (served.path, tmp_path / "again")]
+    assert settings[0].cache != settings[1].cache
 
 
 def test_a_folder_that_is_not_empty_is_refused_and_left_alone(served: ServiceFolder, tmp_path: Path) -> None:
@@ -79,14 +77,14 @@ def test_a_backup_with_a_changed_or_missing_file_is_refused_and_nothing_stays(
     served: ServiceFolder, tmp_path: Path
 ) -> None:
     backup = _backup(served, tmp_path / "kept")
-    victim = backup / "files" / "pipeline" / "settings.json"
+    (victim,) = (backup / "files" / "pipeline" / "settings").iterdir()
     whole = victim.read_bytes()
     for damage in (whole + b" ", None):
         victim.unlink()
         if damage is not None:
             victim.write_bytes(damage)
         for act in (verify_backup, lambda name: restore_backup(name, str(tmp_path / "again"))):
-            with pytest.raises(SeineError, match=r"the backup is damaged: .*settings\.json"):
+            with pytest.raises(SeineError, match=r"the backup is damaged: .*settings/"):
                 act(str(backup))
         assert not (tmp_path / "again").exists()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
+from seine.runtime.folder.deployment import Deployment
 from seine.service.backup.folder_snapshot import take_snapshot
 from seine.service.folder import ServiceFolder
 from seine.service.service import Service, ServiceOptions
@@ -16,7 +17,11 @@ def test_a_snapshot_stays_while_the_folder_changes(tmp_path: Path) -> None:
     answer = service.snapshot()
     snapshot = Path(answer["folder"])
     names = {str(path.relative_to(snapshot)) for path in snapshot.rglob("*") if path.is_file()}
-    assert {"catalog.db", "pipeline/settings.json", "pipeline/networks/000000000000/network.json"} <= names
+    assert {
+        "catalog.db",
+        "pipeline/settings/000000000000",
+        "pipeline/networks/000000000000/network.json",
+    } <= names
     assert not names & {"lock", "service.json"} and answer["entry"] == -1
     service.registrar.register(
         "CREATE STREAM s (ts BIGINT) TIMESTAMP BY ts FROM 's.jsonl';", file="f", folder=folder.input
@@ -34,8 +39,9 @@ def test_files_that_are_replaced_are_linked_and_keep_their_content(tmp_path: Pat
     folder = ServiceFolder(str(tmp_path / "state"))
     Service(folder, ServiceOptions(depth=1)).close()
     snapshot = Path(take_snapshot(folder))
-    kept, live = snapshot / "pipeline" / "settings.json", tmp_path / "state" / "pipeline" / "settings.json"
+    (kept,) = (snapshot / "pipeline" / "settings").iterdir()
+    live = tmp_path / "state" / "pipeline" / "settings" / kept.name
     assert kept.stat().st_ino == live.stat().st_ino
     before = kept.read_bytes()
-    Service(folder, ServiceOptions(depth=3)).close()
-    assert not kept.exists() or kept.read_bytes() == before
+    Deployment(folder.pipeline).hold_workers(7)
+    assert not live.exists() and kept.read_bytes() == before
