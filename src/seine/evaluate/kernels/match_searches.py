@@ -1,4 +1,4 @@
-r"""Whether a search for the next match of a pattern looks far behind the match that it finds.
+r"""What searches for matches of a pattern may take: how wide it is, and how far behind a match they look.
 
 All matches of a text are searched one after the other, each search from the end of the match before. RE2 runs
 one search in linear time, but it may have to look to the end of the text to know which match comes first:
@@ -41,6 +41,9 @@ _TOKENS = re.compile(
     r"|\(\?P?<[^>]*>|\(\?[a-zA-Z-]*[:)]|\(|\)|\||(?:[*+?]|\{\d+(?:,\d*)?\})\??|.",
     re.DOTALL,
 )
+_MOST_WIDTH = 2_000  # of a pattern whose work is not more than in proportion to the text
+_MOST_REPEATED = 1_000  # times that RE2 takes
+_CLASS = re.compile(r"\.|\[.|\\[dDsSwWCpP]", re.DOTALL)  # an atom that takes several letters
 _MOST_COUNTED = 500  # searches that are counted one by one; of more, each may look at all that is left
 _FEW_STEPS = 10_000_000  # of searches that are not worth counting one by one
 _LETTER, _SPLIT, _ASSERT, _MATCH = range(4)
@@ -65,6 +68,45 @@ def looks_far(regex: str) -> bool:
         return _Searches(parser, start).look_far()
     except _NotUnderstood:
         return True
+
+
+def spend_on_width(array: pa.Array, regex: str) -> None:
+    """Count, before a search, what a wide pattern may take: its letters at each letter of the texts."""
+    wide = width(regex)
+    if wide > _MOST_WIDTH:
+        spend(steps=int(byte_lengths(array).sum()) * wide, constants=[regex])
+
+
+@lru_cache(maxsize=4096)
+def width(regex: str) -> int:
+    r"""How many letters of a pattern a search may have to keep in mind at once.
+
+    RE2 gives up its table of states if these are too many, and then looks at all letters of the pattern for
+    each letter of a text. So it may be where letters are repeated by number, or may be one of several: a text
+    without a choice is in few states, however long it is.
+
+    >>> width("abc|abd"), width("a[bc]{900}d|[xyz]"), width("(?:a|b){40}"), width(r"(?s)\Aa.*..\z")
+    (1, 902, 120, 3)
+    """
+    try:
+        return _width(_Parser(regex).tree())
+    except _NotUnderstood:
+        return len(regex) * _MOST_REPEATED
+
+
+def _width(tree: _Tree, *, repeated: bool = False) -> int:
+    match tree:
+        case ("or", branches):
+            return (len(branches) > 1) + sum(_width(one, repeated=repeated) for one in branches)
+        case ("and", parts):
+            return sum(_width(one, repeated=repeated) for one in parts)
+        case ("repeat", part, token):
+            times = _times(token.removesuffix("?")) if token[0] == "{" else ()
+            most = min(max(1, *(one or 0 for one in times)), _MOST_REPEATED) if times else 1
+            return most * _width(part, repeated=repeated or bool(times))
+        case ("letter", _, atom):
+            return int(repeated or _CLASS.match(atom) is not None)
+    return 0
 
 
 def spend_on_searches(array: pa.Array, pattern: str) -> None:
@@ -103,16 +145,20 @@ class _Parser:
 
     def parsed(self) -> int:
         """The first node; the last one is the match."""
-        self._tokens = _TOKENS.findall(self.regex)
+        tree = self.tree()
         if any(r"\p" in token.lower() for token in self._tokens if not token.startswith(r"\Q")):
             raise _NotUnderstood
+        return self._built(tree, self._node(_MATCH))
+
+    def tree(self) -> _Tree:
+        """The pattern as a tree."""
+        self._tokens = _TOKENS.findall(self.regex)
         self._at, self._flags = 0, ""
         self._brackets = 0
-        match = self._node(_MATCH)
         tree = self._alternatives()
         if self._at < len(self._tokens):
             raise _NotUnderstood
-        return self._built(tree, match)
+        return tree
 
     def _node(self, kind: int, atom: str = "", *ways: int) -> int:
         if len(self.kinds) >= _MOST_NODES:

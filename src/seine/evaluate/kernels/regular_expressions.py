@@ -40,7 +40,7 @@ from seine.algebra.java_patterns import (
     with_named_groups,
 )
 from seine.evaluate.kernels.datum import Kernel, byte_lengths, nulls, with_constants
-from seine.evaluate.kernels.match_searches import spend_on_searches
+from seine.evaluate.kernels.match_searches import spend_on_searches, spend_on_width
 from seine.evaluate.kernels.spending import spend
 from seine.evaluate.kernels.text_arrays import TextLists
 
@@ -87,6 +87,7 @@ def _like(call: Call, array: pa.Array, pattern: str, escape: str = "\\") -> pa.A
 
 def _matched(call: Call, array: pa.Array, regex: str) -> pa.Array:
     """Where RE2 finds a match; NULL for a pattern that is too large."""
+    spend_on_width(array, regex)
     try:
         return pc.match_substring_regex(array, regex)
     except pa.ArrowInvalid:
@@ -99,6 +100,7 @@ def of_pattern(kernel: Callable[..., pa.Array]) -> Kernel:
     @wraps(kernel)
     def guarded(call: Call, array: pa.Array, pattern: str, *constants: object) -> pa.Array:
         try:
+            spend_on_width(array, re2_pattern(pattern))
             return kernel(array, pattern, *constants)
         except (pa.ArrowInvalid, PatternFault):
             return nulls(call.type, len(array))

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pytest
 
 from seine.algebra.expressions import Call, Column, Literal
-from seine.algebra.types import INT, STRING
+from seine.algebra.types import BOOLEAN, INT, STRING
 from seine.evaluate.evaluate import evaluate
 from seine.evaluate.kernels.match_searches import looks_far
 from seine.evaluate.kernels.spending import Called, Spender, TooMuchWork
@@ -123,6 +123,40 @@ def test_all_functions_of_all_matches_count_searches_that_look_far(name: str) ->
     with ample.counting():
         evaluate(call, [text], 3)
     assert ample.steps >= 20_000**2 // 2
+
+
+@pytest.mark.parametrize(
+    ("name", "pattern"),
+    [
+        ("rlike", "|".join(f"a[ab]{{{900 - i}}}c" for i in range(20))),
+        ("rlike", "a" + "[ab]" * 3_000 + "c"),
+        ("rlike", "a" + "(?:a|b)" * 3_000 + "c"),
+        ("regexp_count", r"a\p{L}{900}c|b\p{L}{900}c|c\p{L}{901}"),
+        ("like", "%a" + "_" * 3_000 + "c%"),
+    ],
+)
+def test_letters_of_wide_patterns_are_counted_for_each_letter_of_a_text(name: str, pattern: str) -> None:
+    """RE2 looks at all of them for each letter of a text when it has too many states to keep."""
+    type_ = INT if name == "regexp_count" else BOOLEAN
+    call = Call(name, (Column(0, STRING), Literal(pattern, STRING)), type_)
+    with pytest.raises(TooMuchWork, match=f"{name} would take more"), Counted(10_000_000).counting():
+        evaluate(call, [pa.array(["ab" * 2_500])], 1)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "|".join(f"word{i}" for i in range(1_000)),
+        "[a-z]{2,64}@[a-z]{2,255}",
+        "(?i)" + "long" * 1_000,
+        "a{2000}",
+    ],
+)
+def test_letters_of_narrow_patterns_cost_nothing(pattern: str) -> None:
+    counted = Counted(10**12)
+    with counted.counting():
+        evaluate(Call("rlike", (Column(0, STRING), Literal(pattern, STRING)), BOOLEAN), [pa.array(["ab"])], 1)
+    assert counted.steps == 0
 
 
 def _type(name: str):  # type: ignore[no-untyped-def]
