@@ -34,7 +34,7 @@ from seine.intake.intake import Intake
 from seine.intake.journal import Journal
 from seine.intake.record_layout import RecordLayout
 from seine.intake.relations import load_relation
-from seine.network.plan.importance import importance_of
+from seine.network.plan.output_form import importance_of
 from seine.operators.state.relation_index import RelationIndex
 from seine.optimizer.block import Block, block_of
 from seine.optimizer.equalities import is_equality, one_type

@@ -216,7 +216,6 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "frontends": ("text", "sql", "keyword", "xscl", "script"),
     "operators": (
         "state",
-        "step",
         "match",
         "stream",
         "join",
@@ -228,7 +227,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "documents",
     ),
     "safety": ("graph", "states", "plans", "cures"),
-    "network": ("plan", "site", "joins", "groups", "searches", "documents"),
+    "network": ("plan", "site", "joins", "groups", "searches"),
     "catalog": ("tables", "index"),
     "runtime": ("folder", "output", "flow"),
     "benchmarks": (

@@ -20,7 +20,7 @@ from seine.graph.node import FilteringNode, Node, SelectingNode
 from seine.graph.node_kinds import NodeKinds, node_to_json
 from seine.operators.group.set_operations import SetOperatorNode
 from seine.operators.kinds import KINDS
-from seine.operators.step.working_nodes import StatefulNode, StatelessNode
+from seine.operators.state.working_nodes import StatefulNode, StatelessNode
 from tests.architecture.source_tree import FILES, module_of, package_of, tree_of
 
 BASES = {Node, FilteringNode, SelectingNode, StatefulNode, StatelessNode, SetOperatorNode}

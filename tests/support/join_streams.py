@@ -18,8 +18,8 @@ from seine.graph.node import Filter, Port
 from seine.graph.parameter_table import ParameterTable
 from seine.operators.join.join import JoinNode, JoinOperator
 from seine.operators.match.any_of import any_of
-from seine.operators.state.operator import Operator
 from seine.operators.state.store import MemoryStore
+from seine.operators.state.working_nodes import Operator
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, NEVER, Delta, data_names, identity_names
 from seine.rows.hashing import hash_columns

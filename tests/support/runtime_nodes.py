@@ -13,7 +13,7 @@ import pyarrow as pa
 from seine.algebra.expressions import Column
 from seine.algebra.types import BIGINT
 from seine.network.network import Network
-from seine.operators.step.working_nodes import Form, RecordRows
+from seine.operators.state.working_nodes import Form, RecordRows
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER
 from seine.runtime.folder.deployment import Deployment

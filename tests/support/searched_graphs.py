@@ -17,9 +17,8 @@ from seine.graph.node import Port
 from seine.graph.parameter_table import ParameterTable
 from seine.operators.search.keyword_search import SearchNode, SearchOperator
 from seine.operators.search.searches import SearchRow, TableScope
-from seine.operators.search.tuple_columns import TUPLE_TYPES
 from seine.operators.search.watch import WatchNode, WatchStep, term_code
-from seine.operators.search.watched_schema import WatchedEdge, WatchedTable
+from seine.operators.search.watched_schema import TUPLE_TYPES, WatchedEdge, WatchedTable
 from seine.operators.state.store import MemoryStore
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, Delta

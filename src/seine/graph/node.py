@@ -4,7 +4,7 @@ A node is frozen, knows its inputs by id, and prints to JSON and back by the typ
 pipeline reads it, Spark's plan never depends on it. Stateless nodes (prefilter, lookup, fan, merge, deliver)
 run where their input appears; a stateful one has a stage, one above its highest input (ARGUS calls it
 JoinLevel), and receives each input by a port. One whose input is spread over buckets as it needs it is
-chained to that: it works in the same stage and bucket, behind it (`network/site/partitioning.py`).
+chained to that: it works in the same stage and bucket, behind it (`network/site/placing.py`).
 
 A row is as wide as everything combined in it, and sparse: `types` are all of its columns, `out` are those
 that somebody needs. Conditions address the row by position, so a query that needs one more column changes

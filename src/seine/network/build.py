@@ -33,7 +33,7 @@ from seine.algebra.star import star_limit
 from seine.algebra.types import BIGINT
 from seine.graph.claims import Claim
 from seine.graph.node import Filter
-from seine.network.documents.document_placing import DocumentPlacer
+from seine.network.document_placing import DocumentPlacer
 from seine.network.groups.final_results import (
     final_parts,
     grouped_item,
@@ -58,15 +58,14 @@ from seine.network.joins.join_placing import JoinPlacer, Prefilters, place_strea
 from seine.network.joins.join_punctuations import HeardJoins
 from seine.network.joins.limited_joins import place_limited
 from seine.network.plan.block_conditions import split_constants
-from seine.network.plan.importance import importance_of
-from seine.network.plan.output_form import RecordForm, asks_for_partners
+from seine.network.plan.output_form import RecordForm, asks_for_partners, importance_of
 from seine.network.plan.strategy import Strategy
 from seine.network.searches.search_placing import place_search
 from seine.network.searches.search_scopes import SearchScopes
 from seine.network.site.node_memo import NO_TABLE, NodeMemo
 from seine.network.site.placing import UNPLACED, BlockRows, Placer, port_of
 from seine.operators.match.deliver import DeliverNode, deliver_signature
-from seine.operators.step.working_nodes import Form
+from seine.operators.state.working_nodes import Form
 from seine.optimizer.block import Block, Blocks
 from seine.optimizer.estimates import Estimates
 from seine.optimizer.fixed_frames import fixed_reach

@@ -26,7 +26,7 @@ from seine.network.groups.kin_groups import KinGroups, UnstartedQuery, abandoned
 from seine.network.groups.vertical_expansion import Place
 from seine.network.joins.join_placing import place_stream
 from seine.network.network_record import NetworkRecord, RestoredNetwork, change_of
-from seine.network.plan.birth import with_arrival
+from seine.network.plan.running_plan import with_arrival
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy, strategy_of
 from seine.network.query_delivery import QueryDelivery
 from seine.network.searches.schema_change import SchemaChange

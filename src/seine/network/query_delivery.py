@@ -10,9 +10,8 @@ from seine.algebra.search_plan import Search
 from seine.algebra.star import star_limit
 from seine.errors import SeineError
 from seine.network.build import Builder
-from seine.network.plan.birth import scan_since
 from seine.network.plan.output_form import form_of
-from seine.network.plan.running_plan import running_plan
+from seine.network.plan.running_plan import running_plan, scan_since
 from seine.network.searches.network_plans import network_plans
 from seine.optimizer.block import Blocks
 from seine.optimizer.estimates import Estimates

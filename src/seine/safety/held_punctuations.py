@@ -24,9 +24,7 @@ from seine.algebra.document_plan import DocumentQuery
 from seine.algebra.plan import Lookup, Plan, Scan, UnionAll, walk
 from seine.algebra.search_plan import Search
 from seine.optimizer.block import Block
-from seine.safety.graph.chains import punctuated
-from seine.safety.graph.kept_punctuations import RELATION, KeptScheme, kept_schemes
-from seine.safety.graph.punctuation_graph import Graph
+from seine.safety.graph.punctuation_graph import RELATION, Graph, KeptScheme, kept_schemes, punctuated
 from seine.safety.plans.joined_streams import joined_at_once
 from seine.safety.states.final_groups import KeyScheme, freeing_of, row_schemes
 from seine.safety.states.item_facts import Branch, Sources

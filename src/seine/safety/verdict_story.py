@@ -15,8 +15,7 @@ from seine.algebra.search_plan import Search, unread_columns
 from seine.errors import printable
 from seine.optimizer.closing_groups import with_all_closing_times
 from seine.optimizer.known_empty import is_known_empty
-from seine.safety.graph.chains import punctuated
-from seine.safety.graph.punctuation_graph import CLOCK, Closer, Graph
+from seine.safety.graph.punctuation_graph import CLOCK, Closer, Graph, punctuated
 from seine.safety.graph.purgeable import transformed
 from seine.safety.held_punctuations import held_schemes
 from seine.safety.plans.safe_plans import THROUGHPUT, JoinOf, Tree, is_safe, schemes_used

@@ -29,7 +29,7 @@ from seine.errors import SeineError
 from seine.network.network import Network, build_network
 from seine.network.plan.running_plan import MOST_TABLES
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
-from seine.network.site.partitioning import needs_exchange
+from seine.network.site.placing import needs_exchange
 from seine.operators.group.changelog import ChangelogNode
 from seine.operators.join.join import JoinNode
 from seine.operators.match.deliver import DeliverNode

@@ -11,7 +11,7 @@ import pytest
 from seine.algebra.definitions import StreamDef
 from seine.algebra.plan import Plan, Scan
 from seine.algebra.types import BIGINT
-from seine.network.plan.birth import restrict_to_arrivals, scan_since
+from seine.network.plan.running_plan import restrict_to_arrivals, scan_since
 from seine.optimizer.block import Block, block_of
 from seine.optimizer.estimates import Estimates, Sample
 from seine.optimizer.optimise import optimise

@@ -43,8 +43,7 @@ from seine.network.groups.partial_aggregates import (
 )
 from seine.network.groups.vertical_expansion import WantedGrouping
 from seine.network.plan.block_conditions import Shaped
-from seine.network.site.partitioning import needs_exchange
-from seine.network.site.placing import UNPLACED, BlockRows, Placer, columns_of_types, port_of
+from seine.network.site.placing import UNPLACED, BlockRows, Placer, columns_of_types, needs_exchange, port_of
 from seine.operators.group.aggregate import AggregateNode, PaneFanNode, aggregate_signature
 from seine.operators.group.group_release import Releases
 from seine.operators.join.final_time import FinalTime

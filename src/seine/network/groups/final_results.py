@@ -39,8 +39,7 @@ from seine.graph.node import Node, Port
 from seine.network.groups.pipeline_breakers import BreakerRows
 from seine.network.groups.vertical_expansion import has_window
 from seine.network.joins.join_punctuations import HeardJoins, claim_punctuations, place_punctuations
-from seine.network.site.partitioning import needs_exchange
-from seine.network.site.placing import Placer, port_of
+from seine.network.site.placing import Placer, needs_exchange, port_of
 from seine.operators.group.aggregate import AggregateNode
 from seine.operators.group.final import FinalNode
 from seine.operators.group.group_release import Releases

@@ -42,8 +42,7 @@ from seine.network.groups.vertical_expansion import (
 )
 from seine.network.plan.block_conditions import split_constants
 from seine.network.site.node_memo import NotStandingError
-from seine.network.site.partitioning import needs_exchange
-from seine.network.site.placing import BlockRows, Placer, columns_of_types, port_of
+from seine.network.site.placing import BlockRows, Placer, columns_of_types, needs_exchange, port_of
 from seine.operators.group.aggregate import AggregateNode
 from seine.operators.group.changelog import ChangelogNode
 from seine.operators.group.final import SettledNode

@@ -1,18 +1,27 @@
 """The plan as which a query runs in a network: restricted to what counts for it, and optimised.
 
 Times of left tuples in semi and anti joins whose results are final: equal rows have equal lives then.
+
+Births: a query of a live network is restricted to tuples that arrive after its registration.
+
+A stream of a live network has one column more, the epoch of the journal entry that brought the
+tuple; epochs grow when registrations take effect. A query that is born in epoch n asks for tuples of
+epoch n or later on every stream: one more comparison with a constant, whatever it shares with older
+queries.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 
-from seine.algebra.expressions import Column
-from seine.algebra.plan import Plan, Query, SetOperation, walk
+from seine.algebra.definitions import StreamDef
+from seine.algebra.expressions import Call, Column, Expression, Literal
+from seine.algebra.plan import Plan, Project, Query, Scan, Select, SetOperation, walk
 from seine.algebra.search_plan import Search
 from seine.algebra.star import star_limit
+from seine.algebra.types import BIGINT, BOOLEAN, Field
 from seine.errors import SeineError
-from seine.network.plan.birth import restrict_to_arrivals
 from seine.optimizer.block import take_apart
 from seine.optimizer.closing_groups import with_all_closing_times
 from seine.optimizer.estimates import Estimates
@@ -20,7 +29,49 @@ from seine.optimizer.flat_partners import with_flat_partners
 from seine.optimizer.known_empty import is_known_empty
 from seine.optimizer.optimise import optimise
 from seine.optimizer.rules.drop_contradictions import drop_contradictions
-from seine.optimizer.traverse import rebuild
+from seine.optimizer.traverse import identity, rebuild
+
+ARRIVAL = "arrival"
+
+
+def with_arrival(stream: StreamDef) -> StreamDef:
+    """The stream with the arrival of each tuple as its last column."""
+    if stream.arrival is not None:
+        return stream
+    known = stream.__dict__  # frozen, but this follows from the fields
+    if "_live" not in known:
+        fields = (*stream.fields, Field(ARRIVAL, BIGINT))
+        known["_live"] = replace(stream, fields=fields, arrival=len(stream.fields))
+    live_stream: StreamDef = known["_live"]
+    return live_stream
+
+
+def scan_since(scan: Scan, birth_epoch: int) -> tuple[Scan, tuple[Expression, ...]]:
+    """The scan of a live stream, and what its tuples of epoch `birth_epoch` and later satisfy."""
+    return replace(scan, stream=with_arrival(scan.stream)), (_since(len(scan.schema), birth_epoch),)
+
+
+@lru_cache(maxsize=1 << 8)
+def _since(arrival: int, birth_epoch: int) -> Expression:
+    return Call("ge", (Column(arrival, BIGINT), Literal(birth_epoch, BIGINT)), BOOLEAN)
+
+
+def restrict_to_arrivals(plan: Plan, birth_epoch: int) -> Plan:
+    """A query restricted to the tuples of epoch `birth_epoch` and later.
+
+    before: Scan(a)
+    after:  Project(Select(Scan(a with arrival), arrival >= birth_epoch), columns as before)
+    """
+
+    def change(part: Plan) -> Plan:
+        if not isinstance(part, Scan):
+            return part
+        scan, (since,) = scan_since(part, birth_epoch)
+        names = tuple(field.name for field in part.schema)
+        return Project(Select(scan, since), tuple(identity(part)), names)
+
+    return rebuild(plan, change)
+
 
 MOST_TABLES = 400  # streams and relations of one query that runs
 MOST_READ = 2_500  # times that these are read: an outer join reads its left side three times, or four

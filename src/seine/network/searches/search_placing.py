@@ -25,8 +25,8 @@ from seine.network.site.placing import UNPLACED, Placer
 from seine.operators.search.keyword_search import SearchNode, search_signature
 from seine.operators.search.searches import SearchRow, TableScope
 from seine.operators.search.spot import SpotNode, spot_signature
-from seine.operators.search.tuple_columns import TUPLE_TYPES
 from seine.operators.search.watch import WatchNode, term_code, watch_signature
+from seine.operators.search.watched_schema import TUPLE_TYPES
 
 RECORD_TYPES = (BIGINT, JSON, JSON, JSON)
 _EVERYWHERE = (Literal(0, BIGINT),)  # the key of rows that go to all buckets

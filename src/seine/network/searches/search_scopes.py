@@ -20,7 +20,7 @@ from seine.algebra.types import Kind
 from seine.graph.claims import Claim, NodeClaim, claimed_nodes
 from seine.graph.node import Node, Port
 from seine.network.joins.join_placing import place_stream
-from seine.network.plan.birth import with_arrival
+from seine.network.plan.running_plan import with_arrival
 from seine.network.plan.strategy import Strategy
 from seine.network.searches.schema_change import SchemaChange, ends_of, gone_tables
 from seine.network.site.node_memo import NodeMemo

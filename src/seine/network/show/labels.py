@@ -20,7 +20,7 @@ from seine.graph.node import Filter, FilteringNode, Node, SelectingNode
 from seine.graph.node_words import RowPart
 from seine.graph.parameter_table import ParameterTable
 from seine.network.network import Network
-from seine.network.plan.birth import ARRIVAL
+from seine.network.plan.running_plan import ARRIVAL
 from seine.network.show.wording import Wording, Words, enumerate_names, plain_words
 
 LONGEST_NAME = 40

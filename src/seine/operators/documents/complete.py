@@ -67,7 +67,7 @@ from seine.operators.documents.operand_rows import (
     owners_of,
 )
 from seine.operators.state.work_budget import NodeFault, byte_account
-from seine.operators.step.working_nodes import AnyOutput, ArrivedDelta, HostFlow, Pushing, StatelessNode
+from seine.operators.state.working_nodes import AnyOutput, ArrivedDelta, HostFlow, Pushing, StatelessNode
 from seine.rows.delta import ARRIVAL_NUMBER, MIN_ROWS_OF_PIECE, Delta, data_names
 from seine.typed_json import json_decoder
 

@@ -92,7 +92,7 @@ from seine.operators.documents.pair_candidates import (
 from seine.operators.state.sorted_run import SortedRun, take_rows
 from seine.operators.state.store import Store
 from seine.operators.state.work_budget import NodeFault, byte_account, spend_candidates
-from seine.operators.step.working_nodes import HostFlow, StatefulNode
+from seine.operators.state.working_nodes import HostFlow, StatefulNode
 from seine.rows.clock import Clock
 from seine.rows.delta import Delta, coalesce, concat_batches, data_names
 from seine.rows.grouping import ranges

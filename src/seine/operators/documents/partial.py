@@ -34,7 +34,7 @@ from seine.operators.documents.operand_rows import (
     TAG,
     column,
 )
-from seine.operators.step.working_nodes import AnyOutput, ArrivedDelta, HostFlow, Pushing, StatelessNode
+from seine.operators.state.working_nodes import AnyOutput, ArrivedDelta, HostFlow, Pushing, StatelessNode
 from seine.rows.delta import ARRIVAL_NUMBER, Delta, data_names
 from seine.rows.hashing import hash_columns
 from seine.typed_json import json_decoder

@@ -29,7 +29,7 @@ from seine.graph.node_words import ColumnWords, NodeWords, RowPart
 from seine.operators.documents.operand_rows import DOCUMENT, RESULT_LATEST, column
 from seine.operators.match.any_of import Tables, selection_of
 from seine.operators.match.selection import matched
-from seine.operators.step.working_nodes import AnyOutput, ArrivedDelta, HostFlow, Pushing, StatelessNode
+from seine.operators.state.working_nodes import AnyOutput, ArrivedDelta, HostFlow, Pushing, StatelessNode
 from seine.rows.delta import ARRIVAL_NUMBER, Delta, data_names
 
 

@@ -31,7 +31,7 @@ from seine.graph.node_words import ColumnWords, NodeWords, QueryWords, RowPart
 from seine.graph.parameter_table import ParameterTable
 from seine.operators.documents.document_words import listed, path_words, story_lines, users_of
 from seine.operators.documents.operand_rows import OPERAND
-from seine.operators.step.working_nodes import AnyOutput, ArrivedDelta, HostFlow, Pushing, StatelessNode
+from seine.operators.state.working_nodes import AnyOutput, ArrivedDelta, HostFlow, Pushing, StatelessNode
 from seine.rows.delta import ARRIVAL_NUMBER, Delta, data_names
 from seine.rows.hashing import mix
 

@@ -53,7 +53,7 @@ from seine.operators.match.prefilter import PrefilterNode
 from seine.operators.state.event_queue import TIME, WEIGHT, EventColumns, EventTimes
 from seine.operators.state.keyed_table import HASH
 from seine.operators.state.store import Store
-from seine.operators.step.working_nodes import HostFlow, StatefulNode
+from seine.operators.state.working_nodes import HostFlow, StatefulNode
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, Delta, PartialAggregates, data_names
 from seine.rows.grouping import normalise

@@ -29,7 +29,7 @@ from seine.operators.state.event_queue import EventColumns, EventQueue, EventTim
 from seine.operators.state.keyed_table import HASH, KeyedTable
 from seine.operators.state.sorted_run import END
 from seine.operators.state.store import BUCKETS, Store, open_rows, take_identities
-from seine.operators.step.working_nodes import HostFlow, StatefulNode
+from seine.operators.state.working_nodes import HostFlow, StatefulNode
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, Delta, data_names
 from seine.rows.grouping import group_rows, normalise

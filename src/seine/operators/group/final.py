@@ -51,7 +51,7 @@ from seine.operators.join.join_purge import HeldRows, Punctuators, PurgeRule
 from seine.operators.state.runs import Runs
 from seine.operators.state.sorted_run import END, KEY, START, SortedRun, take_rows
 from seine.operators.state.store import Store
-from seine.operators.step.working_nodes import HostFlow, StatefulNode
+from seine.operators.state.working_nodes import HostFlow, StatefulNode
 from seine.rows.clock import Clock
 from seine.rows.column_arrays import as_column
 from seine.rows.delta import FOREVER, NEVER, Delta, concat_batches, data_names, identity_names

@@ -31,7 +31,7 @@ from seine.operators.state.event_queue import TIME, EventQueue
 from seine.operators.state.keyed_table import HASH, KeyedMatches, KeyedTable
 from seine.operators.state.sorted_run import END, START
 from seine.operators.state.store import Store
-from seine.operators.step.working_nodes import HostFlow, StatefulNode
+from seine.operators.state.working_nodes import HostFlow, StatefulNode
 from seine.rows.clock import Clock
 from seine.rows.column_arrays import ColumnArray, as_arrow, as_column, take_values
 from seine.rows.delta import FOREVER, Delta, concat_batches, data_names

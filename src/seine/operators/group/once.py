@@ -33,7 +33,7 @@ from seine.operators.group.set_operations import SetOperatorNode
 from seine.operators.state.runs import Runs
 from seine.operators.state.sorted_run import END, KEY, START, SortedRun, take_rows
 from seine.operators.state.store import Store
-from seine.operators.step.working_nodes import HostFlow, StatefulNode
+from seine.operators.state.working_nodes import HostFlow, StatefulNode
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, NEVER, Delta, concat_batches
 from seine.rows.grouping import as_mask, dense_ranks, group_rows

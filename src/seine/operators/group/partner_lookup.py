@@ -29,7 +29,7 @@ from seine.graph.node_words import ColumnWords, NodeWords, RowPart
 from seine.operators.group.set_operations import SetOperatorNode, merged
 from seine.operators.join.combination import GatheredRows, PairColumns, key_columns
 from seine.operators.state.relation_index import RelationIndex
-from seine.operators.step.working_nodes import AnyOutput, ArrivedDelta, HostFlow, Pushing, StatelessNode
+from seine.operators.state.working_nodes import AnyOutput, ArrivedDelta, HostFlow, Pushing, StatelessNode
 from seine.rows.delta import Delta
 
 _WORDS = {

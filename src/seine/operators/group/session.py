@@ -31,7 +31,7 @@ from seine.operators.group.set_operations import SetOperatorNode
 from seine.operators.state.event_queue import RowBuffer
 from seine.operators.state.keyed_table import HASH, KeyedTable
 from seine.operators.state.store import Store
-from seine.operators.step.working_nodes import HostFlow, StatefulNode
+from seine.operators.state.working_nodes import HostFlow, StatefulNode
 from seine.rows.clock import Clock
 from seine.rows.column_arrays import as_arrow, as_column, take_values
 from seine.rows.delta import Delta, concat_batches

@@ -40,7 +40,7 @@ from seine.operators.match.fan import FanNode
 from seine.operators.state.event_queue import EventColumns, EventTimes
 from seine.operators.state.keyed_table import HASH
 from seine.operators.state.store import Store
-from seine.operators.step.working_nodes import (
+from seine.operators.state.working_nodes import (
     AnyOutput,
     ArrivedDelta,
     HostFlow,

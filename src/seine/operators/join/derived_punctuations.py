@@ -38,7 +38,7 @@ from seine.graph.node_words import ColumnWords, NodeWords, RowPart
 from seine.operators.state.runs import Runs
 from seine.operators.state.sorted_run import END, KEY, START, SortedRun, take_rows
 from seine.operators.state.store import Store
-from seine.operators.step.working_nodes import HostFlow
+from seine.operators.state.working_nodes import HostFlow
 from seine.operators.stream.source import PunctuationsNode
 from seine.rows.delta import NEVER, Delta, DerivedPunctuations, concat_batches
 from seine.rows.hashing import hash_columns

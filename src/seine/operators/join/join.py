@@ -59,7 +59,7 @@ from seine.operators.state.event_queue import RowBuffer
 from seine.operators.state.runs import RetractableRows, Runs
 from seine.operators.state.sorted_run import EARLY, END, KEY, START, UNTIL, SortedRun
 from seine.operators.state.store import Store
-from seine.operators.step.working_nodes import HostFlow, StatefulNode
+from seine.operators.state.working_nodes import HostFlow, StatefulNode
 from seine.rows.clock import Clock
 from seine.rows.delta import (
     FOREVER,

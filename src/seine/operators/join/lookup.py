@@ -26,7 +26,7 @@ from seine.operators.join.join_words import describe_equalities, sides_read, spl
 from seine.operators.match.any_of import AnyOf, any_of
 from seine.operators.state.relation_index import RelationIndex
 from seine.operators.state.sorted_run import KEY
-from seine.operators.step.working_nodes import AnyOutput, ArrivedDelta, HostFlow, Pushing, StatelessNode
+from seine.operators.state.working_nodes import AnyOutput, ArrivedDelta, HostFlow, Pushing, StatelessNode
 from seine.rows.delta import Delta, carried_names, coalesce
 
 

@@ -60,7 +60,7 @@ from seine.operators.limited.tokens import Carrier, Relations
 from seine.operators.state.event_queue import RowBuffer
 from seine.operators.state.relation_index import RelationIndex
 from seine.operators.state.store import Store
-from seine.operators.step.working_nodes import HostFlow, StatefulNode
+from seine.operators.state.working_nodes import HostFlow, StatefulNode
 from seine.rows.clock import Clock
 from seine.rows.column_arrays import to_doubles
 from seine.rows.delta import ARRIVAL_NUMBER, FOREVER, Delta, coalesce, concat_batches

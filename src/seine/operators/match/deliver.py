@@ -39,7 +39,7 @@ from seine.graph.parameter_table import ParameterTable
 from seine.operators.match.any_of import Tables, table_columns
 from seine.operators.match.residual import Pairs
 from seine.operators.match.selection import Picked, SelectionGroup, computed, matched, parameters_in
-from seine.operators.step.working_nodes import (
+from seine.operators.state.working_nodes import (
     AnyOutput,
     ArrivedDelta,
     Form,

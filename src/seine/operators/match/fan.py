@@ -39,7 +39,7 @@ from seine.graph.node_words import ColumnWords, NodeWords, RowPart
 from seine.operators.match.any_of import Tables, selection_of, table_columns
 from seine.operators.match.residual import Pairs
 from seine.operators.match.selection import Picked, computed, matched, parameters_in
-from seine.operators.step.working_nodes import AnyOutput, ArrivedDelta, HostFlow, Pushing, StatelessNode
+from seine.operators.state.working_nodes import AnyOutput, ArrivedDelta, HostFlow, Pushing, StatelessNode
 from seine.rows.delta import FOREVER, Delta
 
 

@@ -20,7 +20,7 @@ from seine.evaluate.data_columns import DataColumns
 from seine.graph.node import Filter, FilteringNode, NodesView, Signature
 from seine.graph.node_words import ColumnWords, NodeWords, RowPart
 from seine.operators.match.any_of import Tables, any_of
-from seine.operators.step.working_nodes import AnyOutput, ArrivedDelta, HostFlow, Pushing, StatelessNode
+from seine.operators.state.working_nodes import AnyOutput, ArrivedDelta, HostFlow, Pushing, StatelessNode
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ from seine.operators.match.box_index import BoxIndex, CoarseFilter
 from seine.operators.match.boxes import coders_for, make_boxes, split_conjuncts
 from seine.operators.match.code_lookup import CodeGroups
 from seine.operators.match.residual import Pairs, Residual
-from seine.operators.step.working_nodes import ArrivedDelta
+from seine.operators.state.working_nodes import ArrivedDelta
 from seine.rows.delta import carried_names, data_names
 
 

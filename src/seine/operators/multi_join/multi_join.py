@@ -66,7 +66,7 @@ from seine.operators.multi_join.multi_join_shape import (
 from seine.operators.state.runs import Runs
 from seine.operators.state.sorted_run import END, START, SortedRun, take_rows
 from seine.operators.state.store import Store
-from seine.operators.step.working_nodes import HostFlow, StatefulNode
+from seine.operators.state.working_nodes import HostFlow, StatefulNode
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, NEVER, Delta, DerivedPunctuations, coalesce
 

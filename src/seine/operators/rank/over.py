@@ -60,7 +60,7 @@ from seine.operators.rank.shown_changes import NumberedEntries
 from seine.operators.state.change_layout import ChangeLayout
 from seine.operators.state.keyed_table import HASH, KeyedTable
 from seine.operators.state.store import Store, open_rows, take_identities
-from seine.operators.step.working_nodes import HostFlow, StatefulNode
+from seine.operators.state.working_nodes import HostFlow, StatefulNode
 from seine.rows.column_arrays import as_arrow
 from seine.rows.delta import FOREVER, Delta
 from seine.rows.grouping import all_equal, as_mask, group_rows

@@ -49,7 +49,7 @@ from seine.operators.rank.live_rows import BEGUN, ENDS, DueRows
 from seine.operators.rank.partitions import PartitionOperator
 from seine.operators.rank.shown_changes import EntryEvents, Ranking, RowOrder, shown_changes
 from seine.operators.state.store import Store
-from seine.operators.step.working_nodes import HostFlow, StatefulNode
+from seine.operators.state.working_nodes import HostFlow, StatefulNode
 from seine.rows.delta import FOREVER, Delta
 
 

@@ -50,7 +50,7 @@ from seine.operators.state.event_queue import (
 from seine.operators.state.runs import Runs
 from seine.operators.state.sorted_run import EARLY, END, KEY, START, SortedRun
 from seine.operators.state.store import Store, take_identities
-from seine.operators.step.working_nodes import HostFlow, StatefulNode
+from seine.operators.state.working_nodes import HostFlow, StatefulNode
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, NEVER, Delta
 from seine.rows.hashing import hash_columns

@@ -1,7 +1,7 @@
 """The data graph around the tuples of a step: partners of a tuple, found when they are first asked for.
 
 Its nodes are tuples, and two tuples are joined by an edge for each join condition that they satisfy while
-both live. A hop is one probe of the index of places (`tuple_columns.py`) in every run.
+both live. A hop is one probe of the index of places (`watched_schema.py`) in every run.
 
 Law: `partners(x)` are all held or new tuples y != x, each once for each edge of the schema that joins x with
 y, whose lifetime overlaps that of x.
@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from seine.algebra.arrays import BoolArray, IntArray
 from seine.operators.search.known_tuples import ID, KnownTuples, equal_texts
-from seine.operators.search.tuple_columns import opposite
+from seine.operators.search.watched_schema import opposite
 from seine.operators.state.sorted_run import SortedRun
 from seine.operators.state.work_budget import uncounted
 from seine.rows.grouping import bounded_slices, ranges

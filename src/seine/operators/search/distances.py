@@ -49,7 +49,7 @@ from seine.algebra.arrays import BoolArray, IntArray
 from seine.operators.search.data_graph import DataGraph
 from seine.operators.search.known_tuples import KnownTuples
 from seine.operators.search.searches import Searches
-from seine.operators.search.tuple_columns import opposite, spread
+from seine.operators.search.watched_schema import opposite, spread
 from seine.operators.state.sorted_run import KEY, SortedRun
 from seine.operators.state.work_budget import uncounted
 from seine.rows.delta import FOREVER

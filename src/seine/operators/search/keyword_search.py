@@ -60,12 +60,11 @@ from seine.operators.search.retractable_trees import IDENTITY, MEMBERS, Retracta
 from seine.operators.search.search_state import INDEXED, SearchState, StaticTuples
 from seine.operators.search.searches import DIVIDED_QUERIES, SearchRow, searched_part
 from seine.operators.search.tree_search import FoundTrees, TreeSearch
-from seine.operators.search.tuple_columns import NUMBER, TABLE, TUPLE_NAMES, spread
 from seine.operators.search.watch import WatchNode, sides_of
-from seine.operators.search.watched_schema import WatchedSchema
+from seine.operators.search.watched_schema import NUMBER, TABLE, TUPLE_NAMES, WatchedSchema, spread
 from seine.operators.state.sorted_run import KEY, SortedRun
 from seine.operators.state.store import Store, take_identities
-from seine.operators.step.working_nodes import HostFlow, StatefulNode
+from seine.operators.state.working_nodes import HostFlow, StatefulNode
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, Delta, coalesce, concat_batches
 

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from seine.algebra.arrays import BoolArray, IntArray
 from seine.operators.search.searches import Searches
-from seine.operators.search.tuple_columns import EPOCH, KEYS, PLACES, SIDES, TABLE, TERMS, list_values
+from seine.operators.search.watched_schema import EPOCH, KEYS, PLACES, SIDES, TABLE, TERMS, list_values
 from seine.rows.delta import FOREVER, NEVER
 from seine.rows.grouping import ranges
 

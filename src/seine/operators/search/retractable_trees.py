@@ -30,7 +30,7 @@ import pyarrow as pa
 
 from seine.algebra.arrays import IntArray
 from seine.algebra.types import NUMBERS
-from seine.operators.search.tuple_columns import list_values, lists_of, spread
+from seine.operators.search.watched_schema import list_values, lists_of, spread
 from seine.operators.state.event_queue import RowBuffer
 from seine.operators.state.runs import Runs
 from seine.operators.state.sorted_run import EARLY, END, KEY, START, SortedRun

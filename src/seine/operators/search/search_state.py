@@ -34,7 +34,8 @@ from seine.evaluate.data_columns import DataColumns
 from seine.graph.parameter_table import ParameterTable
 from seine.operators.search.data_graph import KEY_TEXT, SIDE
 from seine.operators.search.known_tuples import CARRIED, ID
-from seine.operators.search.tuple_columns import (
+from seine.operators.search.watch import TupleForm
+from seine.operators.search.watched_schema import (
     EPOCH,
     KEYS,
     NUMBER,
@@ -43,11 +44,11 @@ from seine.operators.search.tuple_columns import (
     TABLE,
     TERMS,
     TEXT,
+    WatchedSchema,
+    WatchedTable,
     list_values,
     spread,
 )
-from seine.operators.search.watch import TupleForm
-from seine.operators.search.watched_schema import WatchedSchema, WatchedTable
 from seine.operators.state.runs import Runs
 from seine.operators.state.sorted_run import KEY, SortedRun
 from seine.operators.state.store import Store

@@ -26,9 +26,9 @@ from seine.operators.search.growing_trees import TreeRows, tree_columns
 from seine.operators.search.keyword_search import RECORD_NAMES
 from seine.operators.search.known_tuples import ID, KnownTuples
 from seine.operators.search.searches import Searches, SearchRow
-from seine.operators.search.tuple_columns import TEXT
 from seine.operators.search.watch import WatchNode
-from seine.operators.step.working_nodes import AnyOutput, ArrivedDelta, HostFlow, Pushing, StatelessNode
+from seine.operators.search.watched_schema import TEXT
+from seine.operators.state.working_nodes import AnyOutput, ArrivedDelta, HostFlow, Pushing, StatelessNode
 from seine.rows.delta import data_names
 from seine.rows.grouping import ranges
 

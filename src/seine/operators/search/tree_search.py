@@ -51,18 +51,20 @@ from seine.operators.search.known_tuples import CARRIED, ID, KnownTuples
 from seine.operators.search.search_state import NewTuples, SearchState, StaticTuples, places_run
 from seine.operators.search.searches import Searches
 from seine.operators.search.seeding import Seeding
-from seine.operators.search.tuple_columns import (
+from seine.operators.search.watch import places_of, sides_of
+from seine.operators.search.watched_schema import (
     KEYS,
     NUMBER,
     PLACES,
     SIDES,
     TABLE,
     TEXT,
+    WatchedEdge,
+    WatchedSchema,
+    WatchedTable,
     list_values,
     side_code,
 )
-from seine.operators.search.watch import places_of, sides_of
-from seine.operators.search.watched_schema import WatchedEdge, WatchedSchema, WatchedTable
 from seine.operators.state.sorted_run import SortedRun
 from seine.operators.state.work_budget import NodeFault, budget_of_a_query
 from seine.rows.delta import FOREVER, NEVER, data_names

@@ -4,7 +4,7 @@
     CREATE JOIN movie.did = director.did       an edge: a place of each tuple of movie and of director
 
     director ──┐
-    movie ─────┼─ watch [terms] ─── tuples of all tables, in the one form of `tuple_columns.py`
+    movie ─────┼─ watch [terms] ─── tuples of all tables, in the one form of `watched_schema.py`
     plays ─────┘
 
 Law: every tuple goes on, also one without a term, for it may connect others. Without state.
@@ -39,15 +39,17 @@ from seine.evaluate.term_matcher import TermLexicons, TermMatcher
 from seine.graph.node import NodesView, Signature
 from seine.graph.node_words import ColumnWords, NodeWords, QueryWords, RowPart
 from seine.graph.parameter_table import ParameterTable
-from seine.operators.search.tuple_columns import (
+from seine.operators.search.watched_schema import (
     KEY_TEXTS,
     TUPLE_NAMES,
+    WatchedEdge,
+    WatchedSchema,
+    WatchedTable,
     lists_of,
     place_hashes,
     side_code,
 )
-from seine.operators.search.watched_schema import WatchedEdge, WatchedSchema, WatchedTable
-from seine.operators.step.working_nodes import AnyOutput, ArrivedDelta, HostFlow, Pushing, StatelessNode
+from seine.operators.state.working_nodes import AnyOutput, ArrivedDelta, HostFlow, Pushing, StatelessNode
 from seine.rows.delta import ARRIVAL_NUMBER
 from seine.rows.hashing import hash_is_exact
 from seine.rows.json_values import json_objects

@@ -30,10 +30,11 @@ from seine.evaluate.evaluate import evaluate
 from seine.graph.node import Node
 from seine.graph.snapshot import Snapshot
 from seine.operators.match.prefilter import PrefilterStep
-from seine.operators.state.operator import Operator, PruningOperator
 from seine.operators.state.work_budget import NodeFault, WorkMeter, first_fault
-from seine.operators.step.working_nodes import (
+from seine.operators.state.working_nodes import (
     ArrivedDelta,
+    Operator,
+    PruningOperator,
     Pushing,
     RelationAccess,
     StatefulNode,

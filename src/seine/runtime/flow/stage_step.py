@@ -12,9 +12,9 @@ import pyarrow as pa
 from seine.graph.node import Node
 from seine.operators.limited.budget import BudgetedJoin, step_together
 from seine.operators.limited.limited_join import LimitedOperator
-from seine.operators.state.operator import GroupingOperator, Operator, PunctuatedOperator
 from seine.operators.state.store import Store
 from seine.operators.state.work_budget import NodeFault, first_fault
+from seine.operators.state.working_nodes import GroupingOperator, Operator, PunctuatedOperator
 from seine.rows.clock import Clock
 from seine.rows.delta import Delta, DerivedPunctuations
 from seine.runtime.flow.dataflow import Dataflow

@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 from seine.algebra.arrays import AnyArray, FloatArray, IntArray
 from seine.algebra.types import Type
 from seine.operators.state.work_budget import NodeFault, WorkBudget, WorkMeter
-from seine.operators.step.working_nodes import Form, RecordRows
+from seine.operators.state.working_nodes import Form, RecordRows
 from seine.rows.column_arrays import text_bytes
 from seine.rows.delta import FOREVER, NEVER, concat_batches, data_names
 from seine.runtime.output.json_records import json_lines, line_starts

@@ -22,12 +22,27 @@ From the facts that the row itself gives, closers fire and closed items give mor
 added. Each item is closed once and each fact derived once, so the work is linear in the graph.
 
 Cites: SAFETY 3.2 (chained purge), SAFETY 4.2 (its generalisation, Def 9)
+
+Which punctuations the joins of a block keep for good, because rows to come may always need them.
+
+A punctuation is forgotten when no chain can have its values any more: for one of its columns every other
+item with an equal one has punctuated the same, and holds no such row. So its scheme is *growing* if for each
+of its columns some other item has no scheme within it. A punctuation with a LIFESPAN goes when it lapses, one
+of values that are REUSED when the streams that it closes rows of have passed its end.
+
+Only a scheme of which every column is compared with another item is listened to: others are never held.
+
+Cites: SAFETY 5.1 (punctuation purgeability)
+
+Explains the chained purge of a row in words: the punctuations that free it, step by step.
+
+Cites: SAFETY 3.2 (chained purge)
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 PUNCTUATION, CLOCK = "punctuation", "clock"
@@ -170,3 +185,130 @@ def finished(graph: Graph, closed: Closure) -> bool:
     if any(graph.items[number].expires for number in closed.items):
         return True
     return len(closed.items) == len(graph.items)
+
+
+RELATION = -1  # among items: a relation that is looked up, which never punctuates
+
+
+@dataclass(frozen=True)
+class KeptScheme:
+    """A scheme whose punctuations a join holds: of which item, and which items have to punctuate the same so
+    that they go, as few as there are. If there are none, punctuations purge punctuations.
+    """
+
+    item: int
+    closer: Closer
+    missing: tuple[int, ...]
+
+
+def kept_schemes(graph: Graph, looked_up: bool = False) -> Iterator[KeptScheme]:
+    """The schemes that the joins of the items of a graph listen to.
+
+    Where relations are `looked_up` a join sees neither which values they have nor that they are finite.
+
+    >>> from seine.safety.graph.punctuation_graph import GraphItem
+    >>> scheme = Closer(frozenset([0]), PUNCTUATION, (0,))
+    >>> one = Graph((GraphItem("bid", frozenset([0]), (scheme,)), GraphItem("item", frozenset([0]))), 1)
+    >>> [kept.missing for kept in kept_schemes(one)]
+    [(1,)]
+    >>> item = GraphItem("item", frozenset([0]), (scheme,))
+    >>> both = Graph((GraphItem("bid", frozenset([0]), (scheme,)), item), 1)
+    >>> [kept.missing for kept in kept_schemes(both)]
+    [(), ()]
+    """
+    for number, item in enumerate(graph.items):
+        for closer in item.closers:
+            if closer.reused:
+                yield KeptScheme(number, closer, ())
+            elif closer.kind == PUNCTUATION:
+                facts = sorted(closer.needs)
+                alternatives = [_missing(graph, number, closer, fact, looked_up) for fact in facts]
+                known = [missing for missing in alternatives if missing is not None]
+                if len(known) == len(alternatives):
+                    yield KeptScheme(number, closer, min(known, key=len))
+
+
+def _missing(graph: Graph, sender: int, closer: Closer, fact: int, looked_up: bool) -> tuple[int, ...] | None:
+    """The other items with a column and no scheme within this one's; None if no other has the column."""
+    others = [number for number, item in enumerate(graph.items) if number != sender and fact in item.gives]
+    if not others and fact not in graph.given:
+        return None
+    missing = [number for number in others if not _punctuates(graph, number, closer)]
+    return (*missing, RELATION) if looked_up and fact in graph.given else tuple(missing)
+
+
+def _punctuates(graph: Graph, number: int, closer: Closer) -> bool:
+    """Whether an item has a scheme within another one."""
+    schemes = [theirs for theirs in graph.items[number].closers if theirs.kind == PUNCTUATION]
+    return any(theirs.needs <= closer.needs for theirs in schemes)
+
+
+MOST_STEPS_SHOWN = 12  # of one chain; the others are counted
+
+
+def chain_words(graph: Graph, columns: Sequence[Sequence[str]], closed: Closure) -> str:
+    """What frees a row with this closure; `columns` are the names of each item's.
+
+    >>> from seine.safety.graph.punctuation_graph import closure
+    >>> from seine.safety.graph.punctuation_graph import PUNCTUATION, Closer, GraphItem
+    >>> bid = GraphItem("bid", frozenset([0]), (Closer(frozenset([0]), PUNCTUATION, (1,)),))
+    >>> graph = Graph((GraphItem("item", frozenset([0])), bid), 1)
+    >>> names = [["itemid"], ["bidder", "itemid"]]
+    >>> chain_words(graph, names, closure(graph, [0])), chain_words(graph, names, closure(graph, [1]))
+    ('freed once bid punctuates itemid', 'never freed: item may send matches for ever')
+    """
+    expiring = next((step.item for step in closed.steps if graph.items[step.item].expires), None)
+    if expiring is not None:
+        steps = _steps_text(graph, columns, _needed(closed, expiring))
+        return f"freed once {steps}, and what came of {graph.items[expiring].name} has expired"
+    still = [item.name for number, item in enumerate(graph.items) if number not in closed.items]
+    if still:
+        return f"never freed: {_shortened(still)} may send matches for ever"
+    return f"freed once {_steps_text(graph, columns, closed.steps)}"
+
+
+def _steps_text(graph: Graph, columns: Sequence[Sequence[str]], steps: Sequence[ClosureStep]) -> str:
+    said = []
+    for step in steps:
+        name = graph.items[step.item].name
+        if step.by.kind == CLOCK:
+            said.append(f"the watermark of {name} has passed")
+        else:
+            said.append(f"{name} punctuates {punctuated(columns[step.item], step.by.columns)}")
+    return _shortened(said, ", then ")
+
+
+def punctuated(names: Sequence[str], columns: Sequence[int]) -> str:
+    """The columns of a scheme."""
+    columns_text = ", ".join(names[column] for column in columns)
+    return columns_text if len(columns) == 1 else f"({columns_text})"
+
+
+def _shortened(words: list[str], between: str = ", ") -> str:
+    more = len(words) - MOST_STEPS_SHOWN
+    return between.join(words[:MOST_STEPS_SHOWN]) + (f" and {more} more" if more > 0 else "")
+
+
+def _needed(closed: Closure, goal: int) -> list[ClosureStep]:
+    """The steps that one item's closing depends on, in their order."""
+    needed, facts = {goal}, set[int]()
+    for step in reversed(closed.steps):
+        if step.item in needed:
+            needed |= _givers(closed, step, facts)
+    return [step for step in closed.steps if step.item in needed]
+
+
+def _givers(closed: Closure, step: ClosureStep, facts: set[int]) -> set[int]:
+    """The items that give what a step needs."""
+    givers = set()
+    ahead = list(step.by.needs)
+    while ahead:
+        fact = ahead.pop()
+        if fact not in facts:
+            facts.add(fact)
+            cause = closed.causes[fact]
+            if isinstance(cause, ClosureRule):
+                ahead += cause.needs
+            elif cause is not None:
+                givers.add(cause)
+    return givers

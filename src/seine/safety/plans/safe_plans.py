@@ -26,8 +26,7 @@ from functools import cache
 from itertools import combinations
 from typing import Protocol
 
-from seine.safety.graph.kept_punctuations import kept_schemes
-from seine.safety.graph.punctuation_graph import PUNCTUATION, Closer, Graph, closure
+from seine.safety.graph.punctuation_graph import PUNCTUATION, Closer, Graph, closure, kept_schemes
 
 MEMORY, THROUGHPUT = "memory", "throughput"
 MOST_ITEMS_ENUMERATED = 7  # up to so many items every safe plan is considered

@@ -36,8 +36,7 @@ from seine.algebra.rank_plan import Over, Partitioned, Rank
 from seine.optimizer.block import Block
 from seine.optimizer.fixed_frames import fixed_reach
 from seine.safety.graph.build_graph import BlockGraph
-from seine.safety.graph.chains import chain_words
-from seine.safety.graph.punctuation_graph import closure
+from seine.safety.graph.punctuation_graph import chain_words, closure
 from seine.safety.graph.purgeable import purgeable
 from seine.safety.states.item_facts import Branch, Sources, emits_all_ends, groups_go
 from seine.safety.states.runnable import GROUPED, JOINED, RESULTS, is_appended

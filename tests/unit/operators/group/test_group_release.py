@@ -21,8 +21,8 @@ from seine.operators.group.aggregate import AggregateNode, AggregateOperator
 from seine.operators.group.group_release import Releases
 from seine.operators.group.set_operations import DistinctNode, DistinctOperator
 from seine.operators.join.join_purge import PurgeRule
-from seine.operators.state.operator import Operator
 from seine.operators.state.store import MemoryStore
+from seine.operators.state.working_nodes import Operator
 from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, Delta
 from seine.rows.hashing import hash_columns

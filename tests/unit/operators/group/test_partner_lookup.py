@@ -11,7 +11,7 @@ from seine.algebra.types import BIGINT, BOOLEAN
 from seine.graph.node import Port
 from seine.operators.group.partner_lookup import PartnerLookupNode, PartnerLookupStep
 from seine.operators.join.lookup import index_relation
-from seine.operators.step.working_nodes import ArrivedDelta
+from seine.operators.state.working_nodes import ArrivedDelta
 from seine.rows.delta import Delta
 
 TAG, KEY, LEAST = (Column(i, BIGINT) for i in range(3))

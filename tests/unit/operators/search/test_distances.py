@@ -10,7 +10,7 @@ import numpy as np
 from seine.operators.search.distances import Distances
 from seine.operators.search.keyword_search import states_of
 from seine.operators.search.known_tuples import ID, KnownTuples
-from seine.operators.search.tuple_columns import NUMBER, TABLE
+from seine.operators.search.watched_schema import NUMBER, TABLE
 from seine.rows.clock import Clock
 from tests.support.searched_graphs import WORDS, SearchedGraph, SearchedNodes, joined_pairs, random_graph
 from tests.support.seeds import seed_range

@@ -12,7 +12,7 @@ import pytest
 
 from seine.frontends.script.parser import parse_script
 from seine.network.network import Network, build_network
-from seine.network.site.partitioning import is_chained, partitioning
+from seine.network.site.placing import is_chained, partitioning
 from seine.operators.group.final import FinalNode
 from seine.run_local import run_local
 from seine.runtime.flow import stage_step

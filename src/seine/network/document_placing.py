@@ -28,8 +28,8 @@ from seine.documents.path_witnesses import path_pattern
 from seine.graph.claims import TagIdentity
 from seine.graph.node import Filter, Node, Port
 from seine.network.joins.join_placing import place_stream
-from seine.network.plan.birth import with_arrival
 from seine.network.plan.block_conditions import split_constants
+from seine.network.plan.running_plan import with_arrival
 from seine.network.site.placing import UNPLACED, BlockRows, NodeFields, Placer, port_of
 from seine.operators.documents.class_forms import constants_of
 from seine.operators.documents.complete import CompleteNode, complete_signature

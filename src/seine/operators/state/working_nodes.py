@@ -1,4 +1,6 @@
-"""Executable nodes: stateful ones make an operator, stateless ones a step for each of their ports.
+"""The interface of a stateful operator.
+
+Executable nodes: stateful ones make an operator, stateless ones a step for each of their ports.
 
     rows of a node ──> step ──> step ──> parcels for a stateful node's stage ──> its operator ──> rows ...
                         │
@@ -13,9 +15,9 @@ A delta between stateless nodes, with the expression values computed over it so 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, Protocol, TypeVar
+from typing import ClassVar, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import pyarrow as pa
 
@@ -25,9 +27,62 @@ from seine.algebra.types import Type
 from seine.evaluate.data_columns import DataColumns
 from seine.graph.node import Node
 from seine.graph.parameter_table import ParameterTable
-from seine.operators.state.operator import Operator
 from seine.operators.state.relation_index import RelationIndex
-from seine.rows.delta import Delta
+from seine.operators.state.store import Store
+from seine.rows.clock import Clock
+from seine.rows.delta import Delta, DerivedPunctuations, PartialAggregates
+
+
+class Operator(Protocol):
+    """The code of one stateful node; its state, one for each bucket, is in the store it is given.
+
+    The task that runs it (its host) makes the operator from its node alone and may use it for any bucket:
+    nothing is kept in the object between steps. `step` is called once a micro-batch, also when nothing
+    arrived, with the deltas that came by each input port (in any order) and yields what follows from them.
+    Input batches have the key hash `_k` and the port's columns; output batches have no `_k`.
+
+        ports 0, 1, ..  ->  step(inputs, clock, store)  ->  deltas, parts, derived punctuations
+                                       |
+                                  store: head + runs
+
+    Law: the concatenation of all outputs depends on the concatenation of all inputs alone, not
+    on how they were cut into steps.
+    """
+
+    def step(
+        self, inputs: list[list[Delta]], clock: Clock, store: Store
+    ) -> Iterator[Delta | PartialAggregates | DerivedPunctuations]: ...
+
+    def state_rows(self, store: Store) -> int:
+        """How many rows are held to be joined later; queued rows, groups and relations do not count."""
+        ...
+
+
+@runtime_checkable
+class GroupingOperator(Operator, Protocol):
+    """An operator that holds groups: of an aggregate, of a set operator, or of rows that wait to be final."""
+
+    def group_rows(self, store: Store) -> int:
+        """How many groups are held, about: of one that changed, several versions may wait to be merged."""
+        ...
+
+
+@runtime_checkable
+class PunctuatedOperator(Operator, Protocol):
+    """An operator that holds punctuations: they are state like tuples, and may grow by themselves."""
+
+    def punctuation_rows(self, store: Store) -> int:
+        """How many punctuations are held; those of joins are among `state_rows`, those of groups are not."""
+        ...
+
+
+@runtime_checkable
+class PruningOperator(Operator, Protocol):
+    """An operator that knows which columns it reads: no others travel to it."""
+
+    def needed(self, port: int) -> tuple[str, ...]:
+        """The data columns that rows of a port have to bring."""
+        ...
 
 
 @dataclass(frozen=True)

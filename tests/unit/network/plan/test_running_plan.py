@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from seine.algebra.plan_text import print_plan
-from seine.network.plan.birth import restrict_to_arrivals, with_arrival
+from seine.network.plan.running_plan import restrict_to_arrivals, with_arrival
 from seine.network.plan.strategy import CONFIGURATIONS
 from tests.generators.scenario import related_scenario
 from tests.support.live_runs import Pipeline, Story, alone, read_story

@@ -1,1 +1,0 @@
-"""Placing queries of documents: witnesses, joins of streams of documents, forms, publications."""
