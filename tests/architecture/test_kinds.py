@@ -1,4 +1,4 @@
-"""Every kind of node is whole: one class with its words, its signature, its JSON, and what does its work."""
+"""Every kind of node is whole: one class with its signature, its JSON, what does its work, and its words."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from seine.algebra.star import MemoryLimit, StarItem
 from seine.algebra.types import BIGINT, Type
 from seine.graph.node import FilteringNode, Node, SelectingNode
 from seine.graph.node_kinds import NodeKinds, node_to_json
+from seine.network.show.kind_words import KindWords
+from seine.network.show.words_of import WORDS
 from seine.operators.group.set_operations import SetOperatorNode
 from seine.operators.kinds import KINDS
 from seine.operators.state.working_nodes import StatefulNode, StatelessNode
@@ -39,13 +41,37 @@ def test_every_class_of_nodes_is_listed() -> None:
 @every_kind
 def test_a_kind_has_all_its_parts(cls: type[Node]) -> None:
     parts = vars(cls)
-    assert isinstance(parts["kind"], str) and isinstance(parts["reason"], str) and parts["reason"]
+    assert isinstance(parts["kind"], str)
     assert dataclasses.is_dataclass(cls) and cls.__doc__ and not cls.__doc__.startswith(cls.__name__ + "(")
-    assert not inspect.isabstract(cls), "its words or its signature are missing"
+    assert not inspect.isabstract(cls), "its signature is missing"
     works_elsewhere = cls.work_at is not Node.work_at
     sorts = [issubclass(cls, StatefulNode), issubclass(cls, StatelessNode), cls.is_leaf, works_elsewhere]
     assert sum(sorts) == 1, "an operator, a step, a leaf, or part of another node's work"
     assert cls.stateful == issubclass(cls, StatefulNode)
+
+
+def test_every_kind_has_words_in_one_table() -> None:
+    assert {*WORDS} == {*KINDS}
+
+
+@every_kind
+def test_a_kind_says_why_it_is_shared_and_what_it_does(cls: type[Node]) -> None:
+    words = WORDS[cls]
+    assert words.reason and bool(words.text) == (type(words).describe is KindWords.describe)
+    assert type(words).row_parts is not KindWords.row_parts
+
+
+def test_operators_say_nothing_of_themselves() -> None:
+    """Sentences and colours of EXPLAIN are in `network/show` alone."""
+    saying = {
+        f"{module_of(path)} {name}"
+        for path in FILES
+        if package_of(path).startswith(("graph", "operators"))
+        for statement in ast.walk(tree_of(path))
+        for name in [getattr(statement, "name", None) or getattr(statement, "id", None)]
+        if name in ("tint", "describe", "row_parts", "box_lines", "story")
+    }
+    assert saying == set()
 
 
 @every_kind
@@ -77,12 +103,12 @@ def test_a_name_stands_for_one_kind() -> None:
         NodeKinds(first, first)
 
 
-def test_who_shows_and_runs_nodes_names_no_kind() -> None:
-    """A new kind is drawn, explained and run without a word about it in these packages."""
+def test_who_runs_nodes_names_no_kind() -> None:
+    """A new kind is run without a word about it in this package."""
     named = {
         f"{module_of(path)} imports {alias.name}"
         for path in FILES
-        if package_of(path) in ("network.show", "runtime.flow")
+        if package_of(path) == "runtime.flow"
         for statement in ast.walk(tree_of(path))
         if isinstance(statement, ast.ImportFrom)
         for alias in statement.names

@@ -11,7 +11,7 @@ that somebody needs. Conditions address the row by position, so a query that nee
 nothing for the others (ARGUS calls it projection enrichment).
 
 A kind of node is one subclass of `Node`, beside the operator or step that does its work: its fields, its
-signature, its words, its place in the picture and how to make what runs it. `operators/kinds.py` lists them.
+signature and how to make what runs it. `operators/kinds.py` lists them, `network/show` has their words.
 
 A node computes its signature from the view of the network (`NodesView`): hash-consing.
 
@@ -24,13 +24,12 @@ Cites: ARGUS 4 (minimum projection, projection enrichment), 6 (JoinLevel order)
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 from seine.algebra.expressions import Expression, columns_of
 from seine.algebra.types import Type
-from seine.graph.node_words import BoxContent, ColumnWords, NodeWords, QueryWords, RowPart
 from seine.graph.parameter_table import ParameterTable
 
 Signature = tuple[Hashable, ...]
@@ -90,8 +89,6 @@ class Node(ABC):
     """
 
     kind: ClassVar[str]  # its name, in JSON and in `explain`
-    reason: ClassVar[str]  # why queries share a node of this kind: "same join"
-    passes: ClassVar[str] = "rows"  # what passes its filters: rows, pairs, combinations
     # what its host asks
     is_leaf: ClassVar[bool] = False  # rows enter the network here
     stateful: ClassVar[bool] = False  # it has a stage and an operator with state
@@ -104,11 +101,7 @@ class Node(ABC):
     asks_readers: ClassVar[bool] = False  # its operator depends on the nodes that read it
     is_punctuation: ClassVar[bool] = False  # its rows are punctuations
     is_metered: ClassVar[bool] = True  # what it emits is not just a part of its input, so it counts
-    # how it is drawn
-    tint: ClassVar[str | None] = None  # the colour of its box
     is_delivery: ClassVar[bool] = False  # records leave here
-    drawn_with_reader: ClassVar[bool] = False  # it has no box: it belongs to that of the node that reads it
-    pile_level: ClassVar[int | None] = None  # the smaller, the sooner nodes with the same inputs are one box
 
     id: int
     ports: tuple[Port, ...]
@@ -209,39 +202,9 @@ class Node(ABC):
         """Filters of which a row of its input must satisfy one to be of use; None if it may use any row."""
         return None
 
-    # ---- words
-
-    @abstractmethod
-    def describe(self, words: NodeWords) -> str:
-        """What it does, in words and SQL."""
-
-    @abstractmethod
-    def row_parts(self, words: ColumnWords) -> tuple[RowPart, ...]:
-        """What stands side by side in a row of its output, with the names of the columns."""
-
-    def details(self, words: NodeWords) -> list[str]:
-        """Which rows pass it, a line for each shape of conditions."""
-        return []
-
-    def describe_for(self, tables: Collection[int], words: NodeWords) -> str:
-        """What it does for the query that has rows in these tables."""
-        return self.describe(words)
-
-    def story(self, query: QueryWords) -> Iterator[str]:
-        """What it does with the rows of one query."""
-        return query.about_conditions(self)
-
-    def undecided(self, conjuncts: list[Expression]) -> list[Expression]:
-        """Those conjuncts of one of its filters that no single input can have decided; all if none is."""
-        return conjuncts
-
     def first_column(self, port: int) -> int | None:
         """Where a port's row begins in its own row, if queries' conditions are about that; else None."""
         return None
-
-    def box_lines(self, box: BoxContent) -> tuple[str, str]:
-        """The two lines of text in its box of the picture."""
-        return box.text, box.part_details[0] if box.part_details else ""
 
 
 @dataclass(frozen=True)
@@ -273,9 +236,6 @@ class FilteringNode(Node):
             return frozenset()
         return frozenset(i for shape in shapes if shape is not None for i in columns_of(shape))
 
-    def details(self, words: NodeWords) -> list[str]:
-        return words.passing_lines(self)
-
 
 @dataclass(frozen=True)
 class SelectingNode(Node):
@@ -297,9 +257,6 @@ class SelectingNode(Node):
     @property
     def input_filters(self) -> tuple[Filter, ...]:
         return (self.filter,)
-
-    def details(self, words: NodeWords) -> list[str]:
-        return words.selection_lines(self)
 
 
 class Family(NamedTuple):

@@ -17,11 +17,12 @@ from seine.algebra.expressions import Expression, Parameter, conjunction, conjun
 from seine.algebra.plan_text import SqlText, column_name, distinct_names
 from seine.errors import SeineError
 from seine.graph.node import Filter, FilteringNode, Node, SelectingNode
-from seine.graph.node_words import RowPart
 from seine.graph.parameter_table import ParameterTable
 from seine.network.network import Network
 from seine.network.plan.running_plan import ARRIVAL
+from seine.network.show.kind_words import RowPart
 from seine.network.show.wording import Wording, Words, enumerate_names, plain_words
+from seine.network.show.words_of import words_of
 
 LONGEST_NAME = 40
 
@@ -53,7 +54,7 @@ class ColumnNames:
                 if missing:
                     waiting += missing
                 else:
-                    self._row_parts[waiting.pop()] = node.row_parts(self)
+                    self._row_parts[waiting.pop()] = words_of(node).row_parts(node, self)
         return self._row_parts[node_id]
 
     def names(self, node_id: int) -> list[str]:
@@ -128,15 +129,15 @@ class Labels(ColumnNames):
 
     def describe(self, node: Node) -> str:
         """What a node does, in words and SQL."""
-        return node.describe(self)
+        return words_of(node).describe(node, self)
 
     def details(self, node: Node) -> list[str]:
         """Which rows pass it, a line each shape of conditions."""
-        return node.details(self)
+        return words_of(node).details(node, self)
 
     def passing_lines(self, node: FilteringNode) -> list[str]:
         """What passes a node, a line for each shape of conditions, with how many queries have it."""
-        what = node.passes
+        what = words_of(node).passes
         if any(filter_.shape is None for filter_ in node.filters):
             return [f"all {what}"]
         by_text: dict[str, list[Filter]] = {}
@@ -169,7 +170,7 @@ class Labels(ColumnNames):
         row = node.id if isinstance(node, FilteringNode) else node.inputs[0]
         words = Words(self.tables[filter_.table], rows)
         parts = conjuncts(filter_.shape)
-        shown = parts if whole else node.undecided(parts)
+        shown = parts if whole else words_of(node).undecided(node, parts)
         return words.condition(conjunction(shown), self.names(row), self.hidden(row))
 
     def select_list(
@@ -228,7 +229,7 @@ class NodeLine:
     @property
     def reason(self) -> str | None:
         """Why the users share the node; None if there is only one."""
-        return self.node.reason if len(self.users) > 1 else None
+        return words_of(self.node).reason if len(self.users) > 1 else None
 
 
 def explain_lines(

@@ -23,8 +23,9 @@ from importlib.resources import files
 from typing import Any
 
 from seine.errors import printable
-from seine.graph.node_words import BoxContent
+from seine.network.show.kind_words import BoxContent
 from seine.network.show.labels import NodeLine, States
+from seine.network.show.words_of import words_of
 
 MOST_LISTED = 200  # nodes that the panel describes for one box
 MOST_CHARACTERS = 40  # of a line in a box
@@ -122,7 +123,7 @@ def _box(box: Box) -> str:
     users = len(box.users)
     badge = f'<text class="badge" x="{BOX_WIDTH - 10}" y="19">{users} queries</text>' if users > 1 else ""
     classes = f"box {box.kind}{' shared' if users > 1 else ''}"
-    tint = box.lines[0].node.tint
+    tint = words_of(box.lines[0].node).tint
     style = f' style="--tint: {tint}"' if tint else ""
     texts = "".join(
         f'<text x="10" y="{y}">{escape(cut_text(printable(text)))}</text>'
@@ -144,7 +145,7 @@ def box_texts(box: Box) -> Sequence[str]:
     line = box.lines[0]
     part_details = [detail for part in box.parts for detail in part.details]
     content = BoxContent(line.text, line.details, part_details, box.users, len(box.lines) > 1)
-    return line.node.box_lines(content)
+    return words_of(line.node).box_lines(content)
 
 
 def cut_text(text: str) -> str:
@@ -164,7 +165,7 @@ def _read(name: str) -> str:
 
 
 MOST_SINGLE_BOXES = 80
-PILE_LEVELS = range(4)  # at each, nodes of `Node.pile_level` up to it are piled; until few boxes are left
+PILE_LEVELS = range(4)  # at each, nodes of a `pile_level` up to it are piled; until few boxes are left
 MOST_DELIVERIES = 6  # of one input that have boxes of their own
 BOX_WIDTH, BOX_HEIGHT = 230, 62
 COLUMN_STEP, ROW_STEP = 290, 78
@@ -211,7 +212,7 @@ def make_boxes(lines: list[NodeLine]) -> list[Box]:
 
 def _piled(lines: list[NodeLine], level: int) -> list[Box]:
     """Boxes in which nodes of the kinds up to a level that read the same are drawn as one."""
-    parts = {line.node.id: line for line in lines if line.node.drawn_with_reader}
+    parts = {line.node.id: line for line in lines if words_of(line.node).drawn_with_reader}
     drawn = [line for line in lines if line.node.id not in parts]
     beneath = {line.node.id: _beneath(line, parts) for line in drawn}
     deliveries = Counter(beneath[line.node.id] for line in drawn if line.node.is_delivery)
@@ -221,7 +222,8 @@ def _piled(lines: list[NodeLine], level: int) -> list[Box]:
         node = line.node
         inputs = tuple(dict.fromkeys(box_of[i] for i in beneath[node.id]))
         many = node.is_delivery and deliveries[beneath[node.id]] > MOST_DELIVERIES
-        alike = many or (node.pile_level is not None and node.pile_level <= level)
+        pile_level = words_of(node).pile_level
+        alike = many or (pile_level is not None and pile_level <= level)
         key: Hashable = (node.kind, node.stage, inputs) if alike else node.id
         box = boxes.setdefault(key, Box(len(boxes), inputs))
         box.lines.append(line)

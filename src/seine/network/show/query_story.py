@@ -27,6 +27,7 @@ from seine.graph.claims import RowClaim, TagClaim
 from seine.graph.node import Filter, FilteringNode, Node, SelectingNode
 from seine.network.show.labels import Labels, parameters_of
 from seine.network.show.wording import count, enumerate_names, plain_words
+from seine.network.show.words_of import words_of
 from seine.optimizer.canonical.atoms import Clause, PredicateSet
 from seine.optimizer.canonical.canonicalise import canonicalise
 from seine.optimizer.canonical.implies import clause_implies, implies
@@ -117,15 +118,15 @@ class Story:
 
     def _described(self, node: Node) -> str:
         """What a node does; of a delivery, how the records of this query are written."""
-        return node.describe_for(self._rows, self._labels)
+        return words_of(node).describe_for(node, self._rows, self._labels)
 
     def _says(self, node: Node) -> Iterator[str]:
-        yield from node.story(self)
+        yield from words_of(node).story(node, self)
         if (node.reads_parts or node.group_columns is not None) and node.id not in self._delivering:
             yield "kept for queries of another age by the same rows, until they have come to share it"
         others = [name for name in self._network.users(node.id) if name != self._query]
         if others:
-            yield f"shared with {enumerate_names(others)}: {node.reason}"
+            yield f"shared with {enumerate_names(others)}: {words_of(node).reason}"
         else:
             yield "only for it"
 
@@ -167,7 +168,7 @@ class Story:
                 yield filter_, number
 
     def _about_condition(self, node: Node, filter_: Filter, number: int) -> Iterator[str]:
-        what = node.passes
+        what = words_of(node).passes
         wording = self._labels.condition(node, filter_, [number])
         if wording is None:
             yield f"it takes all {what}"
@@ -256,7 +257,8 @@ class Story:
         """Conditions of a prefilter or join that the query does not state, over the row of the join."""
         if not isinstance(node, FilteringNode):
             return
-        join = next(n for n in self.nodes if node.id in n.inputs) if node.drawn_with_reader else node
+        inside = words_of(node).drawn_with_reader
+        join = next(n for n in self.nodes if node.id in n.inputs) if inside else node
         moved = join.first_column(0 if join is node else join.inputs.index(node.id))
         if moved is None:  # it keeps all its conditions to itself
             return

@@ -42,11 +42,9 @@ from seine.algebra.tree_pattern import TreePattern
 from seine.documents.document import Document
 from seine.documents.match_pattern import PatternMatch, TooManyBindings, match_pattern
 from seine.graph.node import NodesView, Signature
-from seine.graph.node_words import ColumnWords, NodeWords, QueryWords, RowPart
 from seine.graph.parameter_table import ParameterTable
 from seine.operators.documents.class_forms import ClassForms, FormRow
 from seine.operators.documents.document_form import DocumentForm, FormBlock
-from seine.operators.documents.document_words import comparison_words, listed, users_of
 from seine.operators.documents.operand_bindings import (
     MOST_BINDINGS,
     NO_BINDING,
@@ -81,8 +79,6 @@ class CompleteNode(StatelessNode):
     """
 
     kind = "complete"
-    reason = "same pairs of documents"
-    tint = "#b08900"
     forms: int
     single: bool
 
@@ -95,25 +91,6 @@ class CompleteNode(StatelessNode):
 
     def signature(self, standing: NodesView) -> Signature:
         return complete_signature(self.inputs[0], self.owner)
-
-    def describe(self, words: NodeWords) -> str:
-        return "bindings and output documents"
-
-    def details(self, words: NodeWords) -> list[str]:
-        table = words.tables[self.forms]
-        forms = len({(row[0], row[1]) for row in table.rows.values()})
-        return listed("results of", [f"{forms} form{'' if forms == 1 else 's'}"], users_of(table))
-
-    def story(self, query: QueryWords) -> Iterator[str]:
-        for row, others in query.rows_of(self.forms, 2):
-            looked_up = comparison_words(row[-2], row[-1])
-            yield f"the same bindings as for {others}" if others else "bindings of its own blocks"
-            if looked_up:
-                yield f"looked up by {' AND '.join(looked_up)}"
-
-    def row_parts(self, words: ColumnWords) -> tuple[RowPart, ...]:
-        names = ("tag", "distance", "arrival", "latest", "left_ts", "right_ts", "bindings", "doc")
-        return (RowPart(f"#{self.id}", names),)
 
 
 def complete_signature(pairs: int, owner: str) -> Signature:

@@ -47,9 +47,7 @@ import pyarrow as pa
 
 from seine.algebra.arrays import IntArray
 from seine.graph.node import NodesView, Signature
-from seine.graph.node_words import BoxContent, ColumnWords, NodeWords, QueryWords, RowPart
 from seine.graph.parameter_table import ParameterTable
-from seine.operators.documents.document_words import class_words, listed, story_lines, users_of
 from seine.operators.documents.held_documents import (
     NO_REACH,
     FlatWitnesses,
@@ -73,7 +71,6 @@ from seine.operators.documents.operand_rows import (
     IDENTITY,
     LATEST,
     OPERAND,
-    PAIR,
     PATTERNS,
     VALUES,
     ListedClasses,
@@ -107,10 +104,7 @@ class DocumentJoinNode(StatefulNode):
     """
 
     kind = "documents"
-    reason = "same pair of streams of documents"
-    passes = "pairs"
     is_join = True
-    tint = "#e8710a"
     classes: int
 
     def make_operator(self, flow: HostFlow) -> DocumentJoinOperator:
@@ -132,27 +126,6 @@ class DocumentJoinNode(StatefulNode):
 
     def signature(self, standing: NodesView) -> Signature:
         return document_join_signature(self.inputs, self.owner)
-
-    def describe(self, words: NodeWords) -> str:
-        return "pairs of documents with equal string values"
-
-    def details(self, words: NodeWords) -> list[str]:
-        table, nodes = words.tables[self.classes], [words.nodes[i] for i in self.inputs]
-        texts = [class_words(nodes, row[1], row[2], words) for row in table.rows.values()]
-        return listed("pairs with", texts, users_of(table))
-
-    def story(self, query: QueryWords) -> Iterator[str]:
-        nodes = [query.words.nodes[i] for i in self.inputs]
-        return story_lines(
-            (f"it takes pairs with {class_words(nodes, row[1], row[2], query.words)}", others)
-            for row, others in query.rows_of(self.classes, 1)
-        )
-
-    def row_parts(self, words: ColumnWords) -> tuple[RowPart, ...]:
-        return (RowPart(f"#{self.id}", tuple(f"column {number}" for number in range(len(PAIR)))),)
-
-    def box_lines(self, box: BoxContent) -> tuple[str, str]:
-        return "documents with equal values", ""
 
 
 def document_join_signature(inputs: tuple[int, ...], owner: str) -> Signature:

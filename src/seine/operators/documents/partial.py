@@ -22,7 +22,6 @@ import pyarrow as pa
 
 from seine.documents.path_witnesses import LONGEST_HASHED
 from seine.graph.node import NodesView, Signature
-from seine.graph.node_words import ColumnWords, NodeWords, RowPart
 from seine.graph.parameter_table import ParameterTable
 from seine.operators.documents.operand_bindings import PartialCombination
 from seine.operators.documents.operand_rows import (
@@ -45,8 +44,6 @@ class PartialNode(StatelessNode):
     """Combinations on their way to a further join; a row of `variables` is (tag, low, high, variable)."""
 
     kind = "partial"
-    reason = "same combinations of documents"
-    tint = "#2f7ed8"
     variables: int
 
     def make_step(self, port: int, flow: HostFlow) -> PartialStep:
@@ -58,13 +55,6 @@ class PartialNode(StatelessNode):
 
     def signature(self, standing: NodesView) -> Signature:
         return partial_signature(self.inputs[0], self.owner)
-
-    def describe(self, words: NodeWords) -> str:
-        return "combinations that are joined further"
-
-    def row_parts(self, words: ColumnWords) -> tuple[RowPart, ...]:
-        names = ("combination", "identity", "arrival", "latest", "patterns", "values")
-        return (RowPart(f"#{self.id}", names),)
 
 
 def partial_signature(results: int, owner: str) -> Signature:

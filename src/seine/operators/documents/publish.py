@@ -22,10 +22,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from seine.algebra.plan_text import column_name
 from seine.documents.parse_document import fault_of
 from seine.graph.node import NodesView, SelectingNode, Signature
-from seine.graph.node_words import ColumnWords, NodeWords, RowPart
 from seine.operators.documents.operand_rows import DOCUMENT, RESULT_LATEST, column
 from seine.operators.match.any_of import Tables, selection_of
 from seine.operators.match.selection import matched
@@ -38,8 +36,6 @@ class PublishNode(SelectingNode, StatelessNode):
     """The records of one query as tuples of a stream; in a live network with the epoch of each."""
 
     kind = "publish"
-    reason = "same published stream"
-    tint = "#2f7ed8"
     stream: str
 
     def make_step(self, port: int, flow: HostFlow) -> PublishStep:
@@ -47,13 +43,6 @@ class PublishNode(SelectingNode, StatelessNode):
 
     def signature(self, standing: NodesView) -> Signature:
         return publish_signature(self.stream)
-
-    def describe(self, words: NodeWords) -> str:
-        return f"stream {column_name(self.stream)}"
-
-    def row_parts(self, words: ColumnWords) -> tuple[RowPart, ...]:
-        names = ("doc", "ts", "arrival")[: len(self.types)]
-        return (RowPart(self.stream, names),)
 
 
 def publish_signature(stream: str) -> Signature:

@@ -19,7 +19,6 @@ The step of a witness node: documents become operands.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,9 +26,7 @@ import pyarrow as pa
 
 from seine.documents.path_witnesses import PathWitnesses, WitnessFinder
 from seine.graph.node import NodesView, Signature
-from seine.graph.node_words import ColumnWords, NodeWords, QueryWords, RowPart
 from seine.graph.parameter_table import ParameterTable
-from seine.operators.documents.document_words import listed, path_words, story_lines, users_of
 from seine.operators.documents.operand_rows import OPERAND
 from seine.operators.state.working_nodes import AnyOutput, ArrivedDelta, HostFlow, Pushing, StatelessNode
 from seine.rows.delta import ARRIVAL_NUMBER, Delta, data_names
@@ -44,9 +41,7 @@ class WitnessNode(StatelessNode):
     """
 
     kind = "witness"
-    reason = "same documents"
     numbered = True
-    tint = "#2f7ed8"
     patterns: int
     column: int
     arrival: int | None
@@ -61,21 +56,6 @@ class WitnessNode(StatelessNode):
 
     def signature(self, standing: NodesView) -> Signature:
         return witness_signature(self.inputs[0], self.column, self.any_namespace, self.owner)
-
-    def describe(self, words: NodeWords) -> str:
-        return "witnesses of paths in documents"
-
-    def details(self, words: NodeWords) -> list[str]:
-        table = words.tables[self.patterns]
-        return listed("paths", [path_words(row[0]) for row in table.rows.values()], users_of(table))
-
-    def story(self, query: QueryWords) -> Iterator[str]:
-        return story_lines(
-            (f"it reads {path_words(row[0])}", others) for row, others in query.rows_of(self.patterns, 1)
-        )
-
-    def row_parts(self, words: ColumnWords) -> tuple[RowPart, ...]:
-        return (RowPart(f"#{self.id}", ("document", "identity", "arrival", "latest", "patterns", "values")),)
 
 
 def witness_signature(documents: int, column: int, any_namespace: bool, owner: str) -> Signature:

@@ -37,10 +37,8 @@ import pyarrow.compute as pc
 from seine.algebra import aggregates
 from seine.algebra.expressions import Column, Expression, Literal, conjuncts, substitute
 from seine.algebra.plan import AggregateCall
-from seine.algebra.plan_text import column_name, describe_aggregate
 from seine.algebra.types import BIGINT
 from seine.graph.node import Family, Filter, Node, NodesView, Signature
-from seine.graph.node_words import ColumnWords, NodeWords, QueryWords, RowPart
 from seine.operators.aggregates.argument import value_of
 from seine.operators.aggregates.calls import CompiledAggregate, compile_call
 from seine.operators.aggregates.registered import compile_registered
@@ -72,10 +70,7 @@ class AggregateNode(StatefulNode):
     """
 
     kind = "aggregate"
-    reason = "same aggregate"
     asks_readers = True
-    tint = "#8a55d7"
-    pile_level = 2
     calls: tuple[AggregateCall, ...]
     generation: int = 0  # of those with the same groups; below zero if its calls are fixed
     carried: tuple[AggregateCall, ...] = ()  # whose parts it gives to coarser aggregates
@@ -141,21 +136,6 @@ class AggregateNode(StatefulNode):
         assert isinstance(finer, AggregateNode)
         rows, finer_keys = finer.grouping(standing)
         return rows, tuple(substitute(key, [Literal(0, BIGINT), *finer_keys]) for key in keys)
-
-    # ---- words
-
-    def describe(self, words: NodeWords) -> str:
-        part = words.row_parts(self.id)[0]
-        calls = ", ".join(map(column_name, part.names[self._key_width :])) or "groups"
-        keys = ", ".join(map(column_name, part.names[part.tagged : self._key_width]))
-        return f"{calls} by {keys}" if keys else calls
-
-    def row_parts(self, words: ColumnWords) -> tuple[RowPart, ...]:
-        below = words.names(self.inputs[0])
-        keys = [words.plain(key, below) for key in self.ports[0].key]
-        calls = [describe_aggregate(call, below) for call in self.calls]
-        tagged = bool(keys) and words.row_parts(self.inputs[0])[0].tagged
-        return (RowPart(f"groups #{self.id}", words.short_names([*keys, *calls]), tagged),)
 
 
 def aggregate_signature(
@@ -300,9 +280,6 @@ def _least(part: Comparison, counts: set[int]) -> int:
     return 1 if least is None else least + _MORE[part.op]
 
 
-_UNREAD = "finer groups that nobody reads for themselves"
-
-
 @dataclass(frozen=True)
 class RegroupNode(PrefilterNode):
     """In front of an aggregate that regroups: keeps out the parts of tags that no coarser group is made of.
@@ -311,24 +288,7 @@ class RegroupNode(PrefilterNode):
     """
 
     kind = "regroup"
-    reason = "same finer groups"
     reads_parts = True
-
-    def describe(self, words: NodeWords) -> str:
-        return f"parts of {words.legend(self.id)}"
-
-    def details(self, words: NodeWords) -> list[str]:
-        return []
-
-    def story(self, query: QueryWords) -> Iterator[str]:
-        readers = query.other_readers(self)
-        yield f"grouped from {f'the finer groups of {readers}' if readers else _UNREAD}"
-
-    def row_parts(self, words: ColumnWords) -> tuple[RowPart, ...]:
-        """The keys of finer groups, and the row that these are made of: of that there are parts."""
-        groups = words.row_parts(self.inputs[0])[0]
-        row = words.names(words.nodes[self.inputs[0]].inputs[0])
-        return (RowPart(groups.what, (*groups.names[: len(self.types)], *row), tagged=True),)
 
 
 @dataclass(frozen=True)
@@ -339,14 +299,4 @@ class PaneFanNode(FanNode):
     """
 
     kind = "panes"
-    reason = "same panes"
     reads_parts = True
-
-    def describe(self, words: NodeWords) -> str:
-        return f"panes of {words.legend(self.inputs[0])}"
-
-    def row_parts(self, words: ColumnWords) -> tuple[RowPart, ...]:
-        """The keys of windows, and the row that panes are made of: of that there are parts."""
-        (windows,) = super().row_parts(words)
-        row = words.names(words.nodes[self.inputs[0]].inputs[0])
-        return (RowPart(windows.what, (*windows.names, *row), tagged=True),)

@@ -22,7 +22,6 @@ import numpy as np
 import pyarrow as pa
 
 from seine.algebra.arrays import AnyArray
-from seine.graph.node_words import NodeWords
 from seine.operators.group.set_operations import SetOperatorNode
 from seine.operators.state.change_layout import ChangeLayout, lay_out
 from seine.operators.state.event_queue import EventColumns, EventQueue, EventTimes, times_of, weights_of
@@ -167,8 +166,6 @@ class ChangelogNode(SetOperatorNode, StatefulNode):
     """Turns the natural end of each row into an early end, emitted when it is reached."""
 
     kind = "changelog"
-    reason = "same changelog"
-    tint = "#a0713d"
 
     def make_operator(self, flow: HostFlow) -> ChangelogOperator:
         return ChangelogOperator(self)
@@ -176,6 +173,3 @@ class ChangelogNode(SetOperatorNode, StatefulNode):
     @property
     def row_inputs(self) -> int:
         return len(self.ports)
-
-    def describe(self, words: NodeWords) -> str:
-        return "reports the end of every row"

@@ -44,7 +44,6 @@ import pyarrow.compute as pc
 from seine.algebra.arrays import AnyArray, IntArray
 from seine.algebra.expressions import Expression
 from seine.graph.node import NodesView, Signature
-from seine.graph.node_words import ColumnWords, NodeWords, RowPart
 from seine.operators.group.set_operations import SetOperatorNode
 from seine.operators.join.final_time import FinalTime, final_from, passed
 from seine.operators.join.join_purge import HeldRows, Punctuators, PurgeRule
@@ -215,7 +214,6 @@ class FinalNode(StatefulNode):
     """
 
     kind = "final"
-    reason = "same final results"
     group: tuple[int, ...]
     purges: tuple[PurgeRule, ...]
     punctuators: int
@@ -240,13 +238,6 @@ class FinalNode(StatefulNode):
         begins = (self.arrival, self.as_input)
         return (self.kind, self.inputs, self.group, self.purges, self.clocks, *begins, self.owner)
 
-    def describe(self, words: NodeWords) -> str:
-        return "the final result of each group, once"
-
-    def row_parts(self, words: ColumnWords) -> tuple[RowPart, ...]:
-        below = words.row_parts(self.inputs[0])[0]
-        return (RowPart(f"rows #{self.id}", below.names, below.tagged),)
-
 
 @dataclass(frozen=True)
 class SettledNode(SetOperatorNode, StatefulNode):
@@ -257,7 +248,6 @@ class SettledNode(SetOperatorNode, StatefulNode):
     """
 
     kind = "settled"
-    reason = "same final rows"
     rising: tuple[tuple[FinalTime, ...], ...]
 
     def make_operator(self, flow: HostFlow) -> SettledOperator:
@@ -266,9 +256,6 @@ class SettledNode(SetOperatorNode, StatefulNode):
     @property
     def row_inputs(self) -> int:
         return len(self.ports)
-
-    def describe(self, words: NodeWords) -> str:
-        return "the rows that nothing will change, once"
 
 
 HELD = "rows"  # the rows that are there

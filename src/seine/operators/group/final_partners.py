@@ -25,7 +25,6 @@ import pyarrow as pa
 
 from seine.algebra.arrays import AnyArray, IntArray
 from seine.algebra.plan import SetKind
-from seine.graph.node_words import NodeWords
 from seine.operators.group.set_operations import SetOperatorNode
 from seine.operators.state.event_queue import TIME, EventQueue
 from seine.operators.state.keyed_table import HASH, KeyedMatches, KeyedTable
@@ -163,8 +162,6 @@ class FinalPartnersNode(SetOperatorNode, StatefulNode):
     """Rows of the first input, each once: at the first pair that it is in, or as it was in none."""
 
     kind = "final_partners"
-    reason = "same final rows"
-    tint = "#c2458f"
     rule: str = SetKind.ANTI.value
     closes: int | None = None  # a column with the time after which a row is in no new pair
 
@@ -178,8 +175,3 @@ class FinalPartnersNode(SetOperatorNode, StatefulNode):
     @property
     def operation(self) -> tuple[str, int | None]:
         return (f"final {self.rule}", self.closes)
-
-    def describe(self, words: NodeWords) -> str:
-        if self.rule == SetKind.SEMI.value:
-            return "rows of the first input, once each, when they are first in a pair of the second"
-        return "rows of the first input that were in no pair of the second, once each"

@@ -28,7 +28,6 @@ import pyarrow as pa
 
 from seine.algebra.arrays import AnyArray, BoolArray, IntArray
 from seine.algebra.expressions import Column
-from seine.graph.node_words import ColumnWords, NodeWords, RowPart
 from seine.operators.group.set_operations import SetOperatorNode
 from seine.operators.state.runs import Runs
 from seine.operators.state.sorted_run import END, KEY, START, SortedRun, take_rows
@@ -168,8 +167,6 @@ class OnceNode(SetOperatorNode, StatefulNode):
     """The first row of a key in each period, by tag, and how many followed."""
 
     kind = "once"
-    reason = "first rows by the same columns"
-    tint = "#e8590c"
 
     def make_operator(self, flow: HostFlow) -> OnceOperator:
         return OnceOperator(self)
@@ -177,10 +174,3 @@ class OnceNode(SetOperatorNode, StatefulNode):
     @property
     def row_inputs(self) -> int:
         return len(self.ports)
-
-    def row_parts(self, words: ColumnWords) -> tuple[RowPart, ...]:
-        below = words.row_parts(self.inputs[0])[0]
-        return (RowPart(f"rows #{self.id}", (*below.names, "followed"), below.tagged),)
-
-    def describe(self, words: NodeWords) -> str:
-        return "the first row of a key in each period, and how many followed"

@@ -25,18 +25,11 @@ from seine.algebra.expressions import Expression
 from seine.algebra.plan import LookupKind
 from seine.algebra.types import Type
 from seine.evaluate.evaluate import truth
-from seine.graph.node_words import ColumnWords, NodeWords, RowPart
 from seine.operators.group.set_operations import SetOperatorNode, merged
 from seine.operators.join.combination import GatheredRows, PairColumns, key_columns
 from seine.operators.state.relation_index import RelationIndex
 from seine.operators.state.working_nodes import AnyOutput, ArrivedDelta, HostFlow, Pushing, StatelessNode
 from seine.rows.delta import Delta
-
-_WORDS = {
-    LookupKind.LEFT: "pairs, and with NULLs the rows that are in none",
-    LookupKind.SEMI: "rows that are in a pair",
-    LookupKind.ANTI: "rows that are in no pair",
-}
 
 
 @dataclass(frozen=True)
@@ -48,8 +41,6 @@ class PartnerLookupNode(SetOperatorNode, StatelessNode):
     """
 
     kind = "partner_lookup"
-    reason = "same lookup"
-    tint = "#0c9aa8"
     relation: str
     relation_types: tuple[Type, ...]
     row_key: tuple[Expression, ...]
@@ -67,15 +58,6 @@ class PartnerLookupNode(SetOperatorNode, StatelessNode):
     @property
     def operation(self) -> str:
         return f"{self.rule} {self.relation} {self.predicate}"
-
-    def describe(self, words: NodeWords) -> str:
-        return f"{_WORDS[LookupKind(self.rule)]}, with tuples of {self.relation}"
-
-    def row_parts(self, words: ColumnWords) -> tuple[RowPart, ...]:
-        parts = super().row_parts(words)
-        if self.rule != LookupKind.LEFT.value:
-            return parts
-        return (*parts, words.relation_part(self.relation, len(self.relation_types)))
 
 
 class PartnerLookupStep:

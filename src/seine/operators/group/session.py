@@ -26,7 +26,6 @@ import numpy as np
 import pyarrow as pa
 
 from seine.algebra.arrays import AnyArray, IntArray
-from seine.graph.node_words import NodeWords
 from seine.operators.group.set_operations import SetOperatorNode
 from seine.operators.state.event_queue import RowBuffer
 from seine.operators.state.keyed_table import HASH, KeyedTable
@@ -46,7 +45,6 @@ class SessionNode(SetOperatorNode, StatefulNode):
     """
 
     kind = "session"
-    reason = "same sessions"
 
     def make_operator(self, flow: HostFlow) -> SessionOperator:
         return SessionOperator(self)
@@ -54,9 +52,6 @@ class SessionNode(SetOperatorNode, StatefulNode):
     @property
     def row_inputs(self) -> int:
         return len(self.ports)
-
-    def describe(self, words: NodeWords) -> str:
-        return "sessions"
 
 
 REACH, SESSION = "c1", "c2"  # columns: the time until which a row reaches, and its time, then its session

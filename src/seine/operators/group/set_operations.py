@@ -32,7 +32,6 @@ from seine.algebra.arrays import IntArray
 from seine.algebra.expressions import Expression
 from seine.algebra.plan import SetKind
 from seine.graph.node import Node, NodesView, Signature
-from seine.graph.node_words import ColumnWords, NodeWords, RowPart
 from seine.operators.group.copies import Copies
 from seine.operators.group.group_release import Releases, Releasing
 from seine.operators.group.grouped import SECOND, Grouped
@@ -57,8 +56,6 @@ from seine.rows.grouping import normalise
 class SetOperatorNode(Node):
     """A pipeline breaker of whole rows: its columns are those of its inputs, tag first."""
 
-    pile_level = 2
-
     @property
     @abstractmethod
     def row_inputs(self) -> int:
@@ -80,10 +77,6 @@ class SetOperatorNode(Node):
     def signature(self, standing: NodesView) -> Signature:
         return breaker_signature(self, [standing.nodes[i] for i in self.inputs[: self.row_inputs]])
 
-    def row_parts(self, words: ColumnWords) -> tuple[RowPart, ...]:
-        below = words.row_parts(self.inputs[0])[0]
-        return (RowPart(f"rows #{self.id}", below.names, below.tagged),)
-
 
 def breaker_signature(node: SetOperatorNode, inputs: Sequence[Node]) -> Signature:
     """A set operator with the fans that feed it."""
@@ -102,8 +95,6 @@ class MergeNode(SetOperatorNode, StatelessNode):
     """All rows of all inputs. With identities, the first tells input and tag."""
 
     kind = "merge"
-    reason = "same union"
-    tint = "#b08900"
 
     def make_step(self, port: int, flow: HostFlow) -> MergeStep:
         return MergeStep(self, port)
@@ -111,9 +102,6 @@ class MergeNode(SetOperatorNode, StatelessNode):
     @property
     def row_inputs(self) -> int:
         return len(self.ports)
-
-    def describe(self, words: NodeWords) -> str:
-        return "all rows of all inputs"
 
 
 class MergeStep:
@@ -149,8 +137,6 @@ class DistinctNode(SetOperatorNode, StatefulNode):
     """The distinct rows of all its inputs together (DISTINCT; UNION with several ports)."""
 
     kind = "distinct"
-    reason = "same distinct rows"
-    tint = "#c2458f"
     releases: Releases | None = None
 
     def make_operator(self, flow: HostFlow) -> DistinctOperator:
@@ -159,9 +145,6 @@ class DistinctNode(SetOperatorNode, StatefulNode):
     @property
     def row_inputs(self) -> int:
         return len(self.ports) - (len(self.releases.purges) if self.releases else 0)
-
-    def describe(self, words: NodeWords) -> str:
-        return "distinct rows"
 
 
 class DistinctOperator:
@@ -223,8 +206,6 @@ class ExceptNode(SetOperatorNode, StatefulNode):
     """The distinct rows that are alive in the first input and not in the second."""
 
     kind = "except"
-    reason = "same difference"
-    tint = "#c2458f"
     releases: Releases | None = None
 
     def make_operator(self, flow: HostFlow) -> ExceptOperator:
@@ -233,9 +214,6 @@ class ExceptNode(SetOperatorNode, StatefulNode):
     @property
     def row_inputs(self) -> int:
         return len(self.ports) - (len(self.releases.purges) if self.releases else 0)
-
-    def describe(self, words: NodeWords) -> str:
-        return "rows of the first input that are not in the second"
 
 
 class ExceptOperator(DistinctOperator):
@@ -247,22 +225,11 @@ class ExceptOperator(DistinctOperator):
         return [(SECOND, pa.array(np.full(rows.num_rows, port, np.int8)))]
 
 
-_WORDS = {
-    SetKind.EXCEPT_ALL: "rows of the first input, one less for each equal row of the second",
-    SetKind.INTERSECT: "rows that both inputs have, each once",
-    SetKind.INTERSECT_ALL: "rows that both inputs have, as often as both have them",
-    SetKind.SEMI: "rows of the first input that are in a pair of the second",
-    SetKind.ANTI: "rows of the first input that are in no pair of the second",
-}
-
-
 @dataclass(frozen=True)
 class MultisetNode(SetOperatorNode, StatefulNode):
     """Rows of the first input, each as often as its rule makes of its counts in both inputs."""
 
     kind = "multiset"
-    reason = "same set operation"
-    tint = "#c2458f"
     rule: str = SetKind.ANTI.value
     releases: Releases | None = None
 
@@ -276,9 +243,6 @@ class MultisetNode(SetOperatorNode, StatefulNode):
     @property
     def operation(self) -> str:
         return self.rule
-
-    def describe(self, words: NodeWords) -> str:
-        return _WORDS[SetKind(self.rule)]
 
 
 Multiplicity = Callable[[IntArray, IntArray], IntArray]

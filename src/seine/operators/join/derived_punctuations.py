@@ -34,12 +34,10 @@ import pyarrow as pa
 from seine.algebra.arrays import AnyArray
 from seine.algebra.expressions import Column
 from seine.graph.node import Node, NodesView, Port, Signature
-from seine.graph.node_words import ColumnWords, NodeWords, RowPart
 from seine.operators.state.runs import Runs
 from seine.operators.state.sorted_run import END, KEY, START, SortedRun, take_rows
 from seine.operators.state.store import Store
 from seine.operators.state.working_nodes import HostFlow
-from seine.operators.stream.source import PunctuationsNode
 from seine.rows.delta import NEVER, Delta, DerivedPunctuations, concat_batches
 from seine.rows.hashing import hash_columns
 
@@ -241,7 +239,6 @@ class DerivedPunctuationsNode(Node):
     """
 
     kind = "derived"
-    reason = "same punctuations of the same join"
     is_punctuation = True
     side: int
     columns: tuple[int, ...]
@@ -262,18 +259,6 @@ class DerivedPunctuationsNode(Node):
 
     def signature(self, standing: NodesView) -> Signature:
         return derived_signature(self.inputs, self.side, self.columns)
-
-    def describe(self, words: NodeWords) -> str:
-        return f"punctuations that #{self.inputs[0]} derives from {words.describe(self._origin(words))}"
-
-    def row_parts(self, words: ColumnWords) -> tuple[RowPart, ...]:
-        return (RowPart(f"punctuations of #{self.inputs[0]}", self._origin(words).column_names(words)),)
-
-    def _origin(self, words: ColumnWords) -> PunctuationsNode:
-        """The punctuations of a stream from which these follow."""
-        below = words.nodes[self.inputs[1]]
-        assert isinstance(below, DerivedPunctuationsNode | PunctuationsNode)
-        return below._origin(words) if isinstance(below, DerivedPunctuationsNode) else below
 
 
 def derived_signature(inputs: Sequence[int], side: int, columns: Hashable) -> Signature:

@@ -41,7 +41,6 @@ import pyarrow as pa
 
 from seine.algebra.expressions import Expression, shift_columns
 from seine.graph.node import Family, FilteringNode, NodesView, Signature
-from seine.graph.node_words import BoxContent, ColumnWords, NodeWords, RowPart
 from seine.operators.join.combination import LEFT, RIGHT, SIDES, JoinPairs
 from seine.operators.join.derived_punctuations import (
     DerivedPunctuationsNode,
@@ -51,7 +50,6 @@ from seine.operators.join.derived_punctuations import (
 )
 from seine.operators.join.final_time import FinalTime
 from seine.operators.join.join_purge import ROW_NAMES, PurgeRule, Purging
-from seine.operators.join.join_words import describe_equalities, join_box_lines, sides_read
 from seine.operators.join.settled_rows import SettledRows, settling_of
 from seine.operators.join.time_bounds import Reach, reaches
 from seine.operators.match.any_of import AnyOf, any_of
@@ -90,12 +88,8 @@ class JoinNode(FilteringNode, StatefulNode):
     """
 
     kind = "join"
-    reason = "same join"
-    passes = "pairs"
     is_join = True
     drops_null_keys = True
-    tint = "#e8710a"
-    pile_level = 3
     purges: tuple[PurgeRule, ...] = ()
     lazy: bool = False
     purge_batch: int = 0
@@ -124,22 +118,8 @@ class JoinNode(FilteringNode, StatefulNode):
     def family(self, standing: NodesView) -> Family:
         return join_family(*self._inputs_joined(standing))
 
-    def describe(self, words: NodeWords) -> str:
-        left, right = self.ports[:2]
-        return describe_equalities(self, (left.key, right.key), self.first_column(1), words)
-
-    def row_parts(self, words: ColumnWords) -> tuple[RowPart, ...]:
-        return words.row_parts(self.inputs[0]) + words.row_parts(self.inputs[1])
-
-    def undecided(self, conjuncts: list[Expression]) -> list[Expression]:
-        width = self.first_column(1)
-        return [part for part in conjuncts if sides_read(part, width) >= 2] or conjuncts
-
     def first_column(self, port: int) -> int:
         return sum(len(before.types) for before in self.ports[:port])
-
-    def box_lines(self, box: BoxContent) -> tuple[str, str]:
-        return join_box_lines(box)
 
     def _inputs_joined(self, standing: NodesView) -> tuple[int, int]:
         return standing.beneath_prefilter(self, 0), standing.beneath_prefilter(self, 1)

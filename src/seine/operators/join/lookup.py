@@ -20,9 +20,7 @@ from seine.algebra.arrays import AnyArray
 from seine.algebra.expressions import Expression
 from seine.algebra.types import Type
 from seine.graph.node import FilteringNode, NodesView, Signature
-from seine.graph.node_words import BoxContent, ColumnWords, NodeWords, RowPart
 from seine.operators.join.combination import GatheredRows, PairProjection, key_columns
-from seine.operators.join.join_words import describe_equalities, sides_read, split_join_text
 from seine.operators.match.any_of import AnyOf, any_of
 from seine.operators.state.relation_index import RelationIndex
 from seine.operators.state.sorted_run import KEY
@@ -39,10 +37,6 @@ class LookupNode(FilteringNode, StatelessNode):
     """
 
     kind = "lookup"
-    reason = "same lookup"
-    passes = "pairs"
-    tint = "#0c9aa8"
-    pile_level = 3
     relation: str
     relation_types: tuple[Type, ...]
     row_key: tuple[Expression, ...]
@@ -60,27 +54,8 @@ class LookupNode(FilteringNode, StatelessNode):
         row = standing.beneath_prefilter(self, 0)
         return lookup_signature(row, self.relation, self.row_key, self.relation_key, self.owner)
 
-    def describe(self, words: NodeWords) -> str:
-        keys = (self.row_key, self.relation_key)
-        return describe_equalities(self, keys, self._left_width, words)
-
-    def row_parts(self, words: ColumnWords) -> tuple[RowPart, ...]:
-        relation = words.relation_part(self.relation, len(self.relation_types))
-        return (*words.row_parts(self.inputs[0]), relation)
-
-    def undecided(self, conjuncts: list[Expression]) -> list[Expression]:
-        return [part for part in conjuncts if sides_read(part, self._left_width) >= 1] or conjuncts
-
     def first_column(self, port: int) -> int:
         return 0
-
-    def box_lines(self, box: BoxContent) -> tuple[str, str]:
-        legend, keys = split_join_text(box.text)
-        return (legend, "") if box.is_pile else (keys, legend)
-
-    @property
-    def _left_width(self) -> int:
-        return len(self.types) - len(self.relation_types)
 
 
 def lookup_signature(row: int, relation: str, row_key: Hashable, key: Hashable, owner: str) -> Signature:

@@ -38,10 +38,9 @@ import numpy as np
 import pyarrow as pa
 
 from seine.algebra.arrays import FloatArray, IntArray
-from seine.algebra.expressions import Expression, columns_of, conjunction
-from seine.algebra.star import UNLIMITED, MemoryLimit, Probe, Star, StarItem
+from seine.algebra.expressions import Expression, columns_of
+from seine.algebra.star import MemoryLimit, Probe, Star
 from seine.graph.node import NodesView, Signature
-from seine.graph.node_words import ColumnWords, NodeWords, RowPart
 from seine.operators.join.combination import key_columns
 from seine.operators.limited.join_memory import JoinMemory, MemoryAccount, WindowCapacity
 from seine.operators.limited.losses import Losses
@@ -76,7 +75,6 @@ class LimitedNode(StatefulNode):
     """
 
     kind = "limited"
-    reason = "same join and the same memory"
     is_join = True
     numbered = True
     budgeted = True
@@ -89,24 +87,6 @@ class LimitedNode(StatefulNode):
     def signature(self, standing: NodesView) -> Signature:
         below = tuple(standing.beneath_prefilter(self, port) for port in range(len(self.ports)))
         return limited_signature(below, self.star, self.memory, self.owner)
-
-    def describe(self, words: NodeWords) -> str:
-        names, memory = words.names(self.id), self.memory
-        whole = conjunction([c for probe in self.star.probe_orders[0] for c in probe.conditions])
-        on = "every pair" if whole is None else words.plain(whole, names)
-        joined = f"{words.legend(self.id)} on {on}"
-        if memory.tuples == UNLIMITED:
-            return f"{joined}, as the relation is when tuples arrive"
-        held = f"{memory.tuples:,} tuples" if memory.tuples is not None else f"{memory.bytes:,} bytes"
-        return f"{joined} within {held}, by {memory.shed}"
-
-    def row_parts(self, words: ColumnWords) -> tuple[RowPart, ...]:
-        return tuple(self._row_part(item, words) for item in self.star.items)
-
-    def _row_part(self, item: StarItem, words: ColumnWords) -> RowPart:
-        if item.port is not None:
-            return words.row_parts(self.inputs[item.port])[0]
-        return words.relation_part(item.relation or "", len(item.types))
 
 
 def limited_signature(inputs: Hashable, star: Hashable, memory: Hashable, owner: str) -> Signature:

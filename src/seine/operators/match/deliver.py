@@ -21,7 +21,7 @@ away. If every row is on the right side of the most demanding constant, nothing 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
@@ -34,7 +34,6 @@ from seine.evaluate.data_columns import DataColumns
 from seine.evaluate.evaluate import truth
 from seine.evaluate.kernels.ordinals import VALUE_CODES, codes_of, has_own_codes
 from seine.graph.node import Node, NodesView, SelectingNode, Signature, TablePart
-from seine.graph.node_words import BoxContent, ColumnWords, NodeWords, RowPart
 from seine.graph.parameter_table import ParameterTable
 from seine.operators.match.any_of import Tables, table_columns
 from seine.operators.match.residual import Pairs
@@ -51,8 +50,6 @@ from seine.operators.state.working_nodes import (
 from seine.rows.grouping import group_rows
 from seine.rows.hashing import hash_columns
 
-_MOST_USERS_IN_BOX = 4
-
 
 @dataclass(frozen=True)
 class DeliverNode(SelectingNode, StatelessNode):
@@ -62,10 +59,7 @@ class DeliverNode(SelectingNode, StatelessNode):
     """
 
     kind = "deliver"
-    reason = "same conditions, up to constants"
-    tint = "#2f9e63"
     is_delivery = True
-    pile_level = 1
     forms: tuple[Form, ...]
 
     def make_step(self, port: int, flow: HostFlow) -> DeliverStep:
@@ -89,29 +83,6 @@ class DeliverNode(SelectingNode, StatelessNode):
 
     def signature(self, standing: NodesView) -> Signature:
         return deliver_signature(self.inputs[0], self.filter.shape, self.owner)
-
-    def describe(self, words: NodeWords) -> str:
-        texts = list(dict.fromkeys(self._columns(form, words) for form in self.forms))
-        return texts[0] if len(texts) == 1 else f"records of {len(texts)} forms"
-
-    def describe_for(self, tables: Collection[int], words: NodeWords) -> str:
-        texts = (self._columns(form, words) for form in self.forms if form.table in tables)
-        return "; ".join(dict.fromkeys(texts))
-
-    def details(self, words: NodeWords) -> list[str]:
-        texts = {form.table: self._columns(form, words) for form in self.forms}
-        return [*super().details(words), *words.lines_by_user(texts, "records of {} more forms")]
-
-    def row_parts(self, words: ColumnWords) -> tuple[RowPart, ...]:
-        return (RowPart(f"#{self.id}", ()),)
-
-    def box_lines(self, box: BoxContent) -> tuple[str, str]:
-        return ", ".join(box.users[:_MOST_USERS_IN_BOX]), "" if box.is_pile else box.text
-
-    def _columns(self, form: Form, words: NodeWords) -> str:
-        """The columns of records of a form."""
-        columns = words.select_list(form.expressions, form.names, words.names(self.inputs[0]), form.table)
-        return columns + (" (a changelog)" if form.changelog else "")
 
 
 def deliver_signature(row: int, shape: object, owner: str) -> Signature:

@@ -29,13 +29,11 @@ import pyarrow as pa
 from seine.algebra.arrays import IntArray
 from seine.algebra.event_windows import PANE, UNTIL, WINDOW_END, EventWindow, window_of, windows_of
 from seine.algebra.expressions import Call, Expression
-from seine.algebra.plan_text import SqlText
 from seine.evaluate.data_columns import DataColumns
 from seine.evaluate.evaluate import evaluate
 from seine.evaluate.kernels.dates import latest_starts
 from seine.evaluate.kernels.spending import begin, spend
 from seine.graph.node import NodesView, SelectingNode, Signature
-from seine.graph.node_words import ColumnWords, NodeWords, RowPart
 from seine.operators.match.any_of import Tables, selection_of, table_columns
 from seine.operators.match.residual import Pairs
 from seine.operators.match.selection import Picked, computed, matched, parameters_in
@@ -179,9 +177,6 @@ def assign(window: EventWindow, evaluating: Evaluating) -> Assigned:
     return Assigned(pairs, starts, starts + lengths[places])
 
 
-_TAG = (SqlText("tag"),)
-
-
 @dataclass(frozen=True)
 class FanNode(SelectingNode, StatelessNode):
     """What satisfies a row of the table goes on, computed, with that row's tag in front.
@@ -191,8 +186,6 @@ class FanNode(SelectingNode, StatelessNode):
     """
 
     kind = "fan"
-    reason = "same conditions, up to constants"
-    drawn_with_reader = True
     expressions: tuple[Expression, ...]
     tagged: bool
 
@@ -205,14 +198,3 @@ class FanNode(SelectingNode, StatelessNode):
 
     def signature(self, standing: NodesView) -> Signature | None:
         return None
-
-    def describe(self, words: NodeWords) -> str:
-        names = words.row_parts(self.id)[0].names[self.tagged :]
-        below = words.names(self.inputs[0])
-        return words.select_list(self.expressions, names, below, self.filter.table)
-
-    def row_parts(self, words: ColumnWords) -> tuple[RowPart, ...]:
-        below = words.names(self.inputs[0])
-        texts = words.computed(self.expressions, below, self.filter.table)
-        names = (*_TAG[: self.tagged], *words.short_names(texts))
-        return (RowPart(f"#{self.id}", names, self.tagged),)

@@ -18,7 +18,6 @@ import pyarrow as pa
 from seine.algebra.arrays import AnyArray
 from seine.evaluate.data_columns import DataColumns
 from seine.graph.node import Filter, FilteringNode, NodesView, Signature
-from seine.graph.node_words import ColumnWords, NodeWords, RowPart
 from seine.operators.match.any_of import Tables, any_of
 from seine.operators.state.working_nodes import AnyOutput, ArrivedDelta, HostFlow, Pushing, StatelessNode
 
@@ -28,8 +27,6 @@ class PrefilterNode(FilteringNode, StatelessNode):
     """In front of one join: keeps out what no query can use there."""
 
     kind = "prefilter"
-    reason = "same input of the same join"
-    drawn_with_reader = True
     is_metered = False
 
     def make_step(self, port: int, flow: HostFlow) -> PrefilterStep:
@@ -41,12 +38,6 @@ class PrefilterNode(FilteringNode, StatelessNode):
 
     def signature(self, standing: NodesView) -> Signature | None:
         return None
-
-    def describe(self, words: NodeWords) -> str:
-        return words.legend(self.id)
-
-    def row_parts(self, words: ColumnWords) -> tuple[RowPart, ...]:
-        return words.row_parts(self.inputs[0])
 
 
 class PrefilterStep:

@@ -30,7 +30,6 @@ Cites: SAFETY 3.2 (MJoin)
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -38,10 +37,9 @@ import numpy as np
 import pyarrow as pa
 
 from seine.algebra.arrays import BoolArray
-from seine.algebra.expressions import Expression, columns_of
+from seine.algebra.expressions import Expression
 from seine.algebra.types import Type
 from seine.graph.node import FilteringNode, NodesView, Signature
-from seine.graph.node_words import BoxContent, ColumnWords, NodeWords, RowPart
 from seine.operators.join.derived_punctuations import (
     DerivedPunctuationsNode,
     PunctuationDerivers,
@@ -50,7 +48,6 @@ from seine.operators.join.derived_punctuations import (
     forget_unread,
     gathered,
 )
-from seine.operators.join.join_words import join_box_lines, shifted
 from seine.operators.match.any_of import AnyOf, any_of
 from seine.operators.multi_join.chained_purge import ChainedPurge, Lasting, PunctuationPurge
 from seine.operators.multi_join.combining import CombinationSearch, Indexes, combined
@@ -117,12 +114,8 @@ class MultiJoinNode(FilteringNode, StatefulNode):
     """
 
     kind = "multijoin"
-    reason = "same join"
-    passes = "combinations"
     is_join = True
     drops_null_keys = True
-    tint = "#e8710a"
-    pile_level = 3
     width: int
     members: tuple[Member, ...]
     punctuated: tuple[Punctuated, ...]
@@ -156,30 +149,8 @@ class MultiJoinNode(FilteringNode, StatefulNode):
             inputs, self.members, self.punctuated, self.statics, self.owner, self.generation
         )
 
-    def describe(self, words: NodeWords) -> str:
-        names = words.names(self.id)
-        groups: dict[int, list[str]] = {}
-        for member in self.members:
-            over_row = shifted(member.expression, self.first_column(member.port))
-            groups.setdefault(member.group, []).append(words.plain(over_row, names))
-        equal = " AND ".join(" = ".join(members) for members in groups.values())
-        return f"{words.legend(self.id)} on {equal}"
-
-    def row_parts(self, words: ColumnWords) -> tuple[RowPart, ...]:
-        rows = [part for i in self.inputs[: self.width] for part in words.row_parts(i)]
-        relations = [words.relation_part(static.relation, len(static.types)) for static in self.statics]
-        return (*rows, *relations)
-
-    def undecided(self, conjuncts: list[Expression]) -> list[Expression]:
-        firsts = [self.first_column(port) for port in range(len(self.row_types))]
-        rows_read = ({bisect_right(firsts, index) for index in columns_of(part)} for part in conjuncts)
-        return [part for part, read in zip(conjuncts, rows_read, strict=True) if len(read) > 1] or conjuncts
-
     def first_column(self, port: int) -> int:
         return sum(map(len, self.row_types[:port]))
-
-    def box_lines(self, box: BoxContent) -> tuple[str, str]:
-        return join_box_lines(box)
 
 
 def multi_join_signature(

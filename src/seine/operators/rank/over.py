@@ -37,9 +37,7 @@ import numpy as np
 import pyarrow as pa
 
 from seine.algebra.arrays import BoolArray, IntArray
-from seine.algebra.plan_text import SqlText, describe_order, describe_over
 from seine.algebra.rank_plan import RANGE, FrameReach, Ordering, OverFunction
-from seine.graph.node_words import ColumnWords, NodeWords, RowPart
 from seine.operators.aggregates.calls import compile_call
 from seine.operators.aggregates.fold import ROWS
 from seine.operators.aggregates.folding import Events, SharedFolds
@@ -76,8 +74,6 @@ class OverNode(SetOperatorNode, StatefulNode):
     """
 
     kind = "over"
-    reason = "same frames"
-    tint = "#c2458f"
     functions: tuple[OverFunction, ...]
     order: tuple[Ordering, ...]
     timed: bool
@@ -98,20 +94,6 @@ class OverNode(SetOperatorNode, StatefulNode):
     @property
     def operation(self) -> Hashable:
         return (self.kind, self.functions, self.order, self.timed, self.reach)
-
-    def row_parts(self, words: ColumnWords) -> tuple[RowPart, ...]:
-        below = words.row_parts(self.inputs[0])[0]
-        results = tuple(SqlText(describe_over(function, below.names)) for function in self.functions)
-        return (RowPart(f"rows #{self.id}", (*below.names, *results), below.tagged),)
-
-    def describe(self, words: NodeWords) -> str:
-        names = words.row_parts(self.inputs[0])[0].names
-        by = ", ".join(names[index] for part in self.ports[0].key[1:] for index in part.columns)
-        calls = ", ".join(describe_over(function, names) for function in self.functions)
-        order = describe_order(self.order, names)
-        return " ".join(
-            [calls, *([f"of each {by}"] if by else []), *([f"in order of {order}"] if order else [])]
-        )
 
 
 MOST_CELLS = 1 << 20  # rows at instants that are computed at once, unless one instant has more

@@ -40,9 +40,7 @@ import numpy as np
 import pyarrow as pa
 
 from seine.algebra.arrays import BoolArray, IntArray
-from seine.algebra.plan_text import SqlText, describe_order
 from seine.algebra.rank_plan import ROW_NUMBER, Ordering
-from seine.graph.node_words import ColumnWords, NodeWords, RowPart
 from seine.operators.group.group_release import Releases
 from seine.operators.group.set_operations import SetOperatorNode
 from seine.operators.rank.live_rows import BEGUN, ENDS, DueRows
@@ -62,8 +60,6 @@ class RankNode(SetOperatorNode, StatefulNode):
     """
 
     kind = "rank"
-    reason = "same ranks"
-    tint = "#c2458f"
     function: str
     order: tuple[Ordering, ...]
     with_number: bool
@@ -85,18 +81,6 @@ class RankNode(SetOperatorNode, StatefulNode):
     @property
     def operation(self) -> Hashable:
         return (self.kind, self.function, self.order, self.with_number, self.timed, self.lasting)
-
-    def row_parts(self, words: ColumnWords) -> tuple[RowPart, ...]:
-        below = words.row_parts(self.inputs[0])[0]
-        number = (SqlText(f"{self.function.upper()}()"),) if self.with_number else ()
-        return (RowPart(f"rows #{self.id}", (*below.names, *number), below.tagged),)
-
-    def describe(self, words: NodeWords) -> str:
-        names = words.row_parts(self.inputs[0])[0].names
-        by = ", ".join(names[index] for part in self.ports[0].key[1:] for index in part.columns)
-        order = describe_order(self.order, names)
-        parts = [f"the first rows by {self.function.upper()}()", *([f"of each {by}"] if by else [])]
-        return " ".join([*parts, *([f"in order of {order}"] if order else [])])
 
 
 WANTED = "c1"  # the column that says how many rows of a partition are wanted

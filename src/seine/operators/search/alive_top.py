@@ -37,7 +37,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seine.algebra.arrays import IntArray
-from seine.graph.node_words import NodeWords
 from seine.operators.group.set_operations import SetOperatorNode
 from seine.operators.search.period_top import COUNT, DATA, EDGES, TAG, TEXTS, sizes_of
 from seine.operators.state.event_queue import (
@@ -290,8 +289,6 @@ class AliveTopNode(SetOperatorNode, StatefulNode):
     """The best of the trees alive at each instant, by tag, as they come and go."""
 
     kind = "alive_top"
-    reason = "same best trees"
-    tint = "#9c36b5"
 
     def make_operator(self, flow: HostFlow) -> AliveTopOperator:
         return AliveTopOperator(self)
@@ -299,6 +296,3 @@ class AliveTopNode(SetOperatorNode, StatefulNode):
     @property
     def row_inputs(self) -> int:
         return len(self.ports)
-
-    def describe(self, words: NodeWords) -> str:
-        return "the best trees that are alive"

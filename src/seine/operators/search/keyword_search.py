@@ -51,16 +51,14 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from seine.algebra.plan_text import column_name
 from seine.graph.node import NodesView, Signature
-from seine.graph.node_words import BoxContent, ColumnWords, NodeWords, QueryWords, RowPart
 from seine.graph.parameter_table import ParameterTable
 from seine.operators.search.known_tuples import ID
 from seine.operators.search.retractable_trees import IDENTITY, MEMBERS, RetractableTrees, members_of
 from seine.operators.search.search_state import INDEXED, SearchState, StaticTuples
-from seine.operators.search.searches import DIVIDED_QUERIES, SearchRow, searched_part
+from seine.operators.search.searches import searched_part
 from seine.operators.search.tree_search import FoundTrees, TreeSearch
-from seine.operators.search.watch import WatchNode, sides_of
+from seine.operators.search.watch import WatchNode
 from seine.operators.search.watched_schema import NUMBER, TABLE, TUPLE_NAMES, WatchedSchema, spread
 from seine.operators.state.sorted_run import KEY, SortedRun
 from seine.operators.state.store import Store, take_identities
@@ -69,7 +67,6 @@ from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, Delta, coalesce, concat_batches
 
 MOST_REPLICAS = 8  # buckets of a search: each holds the whole window, so more would cost memory for ever less
-RECORD_NAMES = ("tag", "tuples", "edges", "matches")
 
 
 @dataclass(frozen=True)
@@ -80,11 +77,8 @@ class SearchNode(StatefulNode):
     """
 
     kind = "search"
-    reason = "same search"
-    passes = "trees"
     is_join = True
     is_metered = False  # what it emits is counted for each query
-    tint = "#9c36b5"
     most_buckets = MOST_REPLICAS
     searches: int
     schema: int = 0
@@ -103,64 +97,9 @@ class SearchNode(StatefulNode):
     def signature(self, standing: NodesView) -> Signature:
         return search_signature(self.inputs[0])
 
-    def describe(self, words: NodeWords) -> str:
-        count = len(words.tables[self.searches])
-        return f"trees of joined tuples for {count:,} {'search' if count == 1 else 'different searches'}"
-
-    def details(self, words: NodeWords) -> list[str]:
-        watch = words.nodes[self.inputs[0]]
-        assert isinstance(watch, WatchNode)
-        searched = searched_part(watch.schema, words.tables[self.searches])
-        return [
-            f"each of up to {MOST_REPLICAS} buckets holds a copy of the tuples alive; work is divided by "
-            f"query, of the first {DIVIDED_QUERIES} by the tuple that comes last",
-            *(f"a copy holds {price}" for price in prices(watch.schema, searched)),
-        ]
-
-    def story(self, query: QueryWords) -> Iterator[str]:
-        for row, _ in query.rows_of(self.searches, 1):
-            yield f"it looks for {SearchRow.of(row).words}"
-        yield from self.details(query.words)
-
-    def row_parts(self, words: ColumnWords) -> tuple[RowPart, ...]:
-        return (RowPart("tree", RECORD_NAMES, tagged=True),)
-
-    def box_lines(self, box: BoxContent) -> tuple[str, str]:
-        return box.text, ""
-
 
 def search_signature(watch: int) -> Signature:
     return ("search", watch)
-
-
-TUPLE_BYTES = 70  # of a row of the window, besides its text; measured, as the next two
-INDEX_BYTES = 83  # of a row of the index, besides the places that it carries
-PLACE_BYTES = 20  # of a place that a row carries
-
-
-def prices(schema: WatchedSchema, searched: WatchedSchema) -> Iterator[str]:
-    """For each stream, what its tuples take; `searched` is the part of the schema that has trees."""
-    standing = [edge for edge in searched.edges if edge.stands]
-    for table in schema.members:
-        places = len(sides_of(standing, table))
-        if table not in searched.members:
-            yield f"nothing of {column_name(table.name)}: trees are searched in other streams alone"
-            continue
-        if not places and not schema.may_change:
-            yield f"nothing of {column_name(table.name)}: no join leads to it"
-            continue
-        joined = "no join" if not places else f"{places} {'join' if places == 1 else 'joins'}"
-        taken = f"about {tuple_bytes(places)} bytes a tuple"
-        yield f"{column_name(table.name)}: its JSON text and {taken} ({joined})"
-
-
-def tuple_bytes(places: int) -> int:
-    """What a held tuple with so many places takes, besides its text.
-
-    >>> [tuple_bytes(places) for places in (0, 1, 2, 4)]
-    [70, 173, 316, 722]
-    """
-    return TUPLE_BYTES + places * (INDEX_BYTES + PLACE_BYTES * places)
 
 
 class SearchOperator:

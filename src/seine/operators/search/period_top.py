@@ -30,7 +30,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seine.algebra.arrays import IntArray
-from seine.graph.node_words import NodeWords
 from seine.operators.group.set_operations import SetOperatorNode
 from seine.operators.state.runs import Runs
 from seine.operators.state.sorted_run import EARLY, END, KEY, START, SortedRun, take_rows
@@ -46,8 +45,6 @@ class PeriodTopNode(SetOperatorNode, StatefulNode):
     """The best trees of each period, by tag, when it is over."""
 
     kind = "period_top"
-    reason = "same best trees"
-    tint = "#9c36b5"
 
     def make_operator(self, flow: HostFlow) -> PeriodTopOperator:
         return PeriodTopOperator(self)
@@ -55,9 +52,6 @@ class PeriodTopNode(SetOperatorNode, StatefulNode):
     @property
     def row_inputs(self) -> int:
         return len(self.ports)
-
-    def describe(self, words: NodeWords) -> str:
-        return "the best trees of each period"
 
 
 DUE = "_due"  # the end of a tree's period

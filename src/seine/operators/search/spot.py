@@ -11,8 +11,7 @@ The step of single-tuple searches: tuples are matched with queries by a term of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -20,12 +19,10 @@ import pyarrow as pa
 from seine.algebra.arrays import IntArray
 from seine.evaluate.data_columns import DataColumns
 from seine.graph.node import NodesView, Signature
-from seine.graph.node_words import ColumnWords, NodeWords, QueryWords, RowPart
 from seine.graph.parameter_table import ParameterTable
 from seine.operators.search.growing_trees import TreeRows, tree_columns
-from seine.operators.search.keyword_search import RECORD_NAMES
 from seine.operators.search.known_tuples import ID, KnownTuples
-from seine.operators.search.searches import Searches, SearchRow
+from seine.operators.search.searches import Searches
 from seine.operators.search.watch import WatchNode
 from seine.operators.search.watched_schema import TEXT
 from seine.operators.state.working_nodes import AnyOutput, ArrivedDelta, HostFlow, Pushing, StatelessNode
@@ -40,8 +37,6 @@ class SpotNode(StatelessNode):
     """
 
     kind = "spot"
-    reason = "same search"
-    tint = "#9c36b5"
     searches: int
     schema: int = 0
 
@@ -56,17 +51,6 @@ class SpotNode(StatelessNode):
 
     def signature(self, standing: NodesView) -> Signature:
         return spot_signature(self.inputs[0])
-
-    def describe(self, words: NodeWords) -> str:
-        count = len(words.tables[self.searches])
-        return f"single tuples for {count:,} {'search' if count == 1 else 'different searches'}"
-
-    def story(self, query: QueryWords) -> Iterator[str]:
-        for row, _ in query.rows_of(self.searches, 1):
-            yield f"it looks for {replace(SearchRow.of(row), max_tuples=1).words}"
-
-    def row_parts(self, words: ColumnWords) -> tuple[RowPart, ...]:
-        return (RowPart("tree", RECORD_NAMES, tagged=True),)
 
 
 def spot_signature(watch: int) -> Signature:

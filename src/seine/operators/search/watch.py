@@ -18,7 +18,7 @@ Cites: SKWS 2 (schema graph), SKWS 3.1 (tuples that contain a keyword)
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
@@ -30,14 +30,12 @@ import pyarrow.compute as pc
 from seine.algebra.arrays import IntArray
 from seine.algebra.expressions import Column, Expression
 from seine.algebra.functions.casting import implied_cast
-from seine.algebra.plan_text import column_name
 from seine.algebra.search_plan import Alternative, Term, words_of
 from seine.algebra.types import NUMBERS, Type
 from seine.evaluate.data_columns import DataColumns
 from seine.evaluate.evaluate import evaluate
 from seine.evaluate.term_matcher import TermLexicons, TermMatcher
 from seine.graph.node import NodesView, Signature
-from seine.graph.node_words import ColumnWords, NodeWords, QueryWords, RowPart
 from seine.graph.parameter_table import ParameterTable
 from seine.operators.search.watched_schema import (
     KEY_TEXTS,
@@ -54,8 +52,6 @@ from seine.rows.delta import ARRIVAL_NUMBER
 from seine.rows.hashing import hash_is_exact
 from seine.rows.json_values import json_objects
 
-_COLUMN_NAMES = ("table", "number", "epoch", "text", "terms", "places", "sides", "keys")
-
 
 @dataclass(frozen=True)
 class WatchNode(StatelessNode):
@@ -65,10 +61,8 @@ class WatchNode(StatelessNode):
     """
 
     kind = "watch"
-    reason = "same words table"
     numbered = True
     is_metered = False  # it emits every tuple once
-    tint = "#9c36b5"
     domain: str
     members: tuple[WatchedTable, ...] = ()
     edges: tuple[WatchedEdge, ...] = ()
@@ -90,38 +84,6 @@ class WatchNode(StatelessNode):
 
     def signature(self, standing: NodesView) -> Signature:
         return watch_signature(self.domain, bool(self.identities), self.owner)
-
-    def describe(self, words: NodeWords) -> str:
-        joined = {end for edge in self.edges if edge.stands for end in (edge.left, edge.right)}
-        tables = [*self.members, *(one for one in self.relations if one.name in joined)]
-        names = ", ".join(column_name(table.name) for table in tables)
-        return f"terms and joins of {names}"
-
-    def details(self, words: NodeWords) -> list[str]:
-        terms = len(words.tables[self.terms])
-        edges = [self.edge_text(edge) for edge in self.edges if edge.stands]
-        return [
-            f"it looks for {terms:,} {'term' if terms == 1 else 'terms'}",
-            *(f"joined by {e}" for e in edges),
-        ]
-
-    def story(self, query: QueryWords) -> Iterator[str]:
-        return iter(self.details(query.words))
-
-    def edge_text(self, edge: WatchedEdge) -> str:
-        """An edge as it was declared; of a table that is gone, no more than its name."""
-        names = {table.name: table.names for table in self.schema.tables}
-        sides = ((edge.left, edge.left_column), (edge.right, edge.right_column))
-        texts = [
-            f"{column_name(table)}.{column_name(names[table][column])}"
-            if table in names
-            else column_name(table)
-            for table, column in sides
-        ]
-        return " = ".join(texts)
-
-    def row_parts(self, words: ColumnWords) -> tuple[RowPart, ...]:
-        return (RowPart("tuple", _COLUMN_NAMES),)
 
 
 def watch_signature(domain: str, retracting: bool, owner: str) -> Signature:

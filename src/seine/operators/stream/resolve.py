@@ -30,9 +30,7 @@ import pyarrow as pa
 
 from seine.algebra.arrays import AnyArray
 from seine.algebra.expressions import Column
-from seine.algebra.plan_text import column_name
 from seine.graph.node import NodesView, Signature
-from seine.graph.node_words import ColumnWords, NodeWords, RowPart
 from seine.operators.state.event_queue import RowBuffer
 from seine.operators.state.runs import RetractableRows
 from seine.operators.state.sorted_run import EARLY, END, KEY, START, SortedRun, take_rows
@@ -52,8 +50,6 @@ class ResolveNode(StatefulNode):
     """
 
     kind = "resolve"
-    reason = "same deletions"
-    tint = "#5c7cfa"
     is_metered = False  # it emits every tuple once, and its deletion
     stream: str
     window: int | None
@@ -64,12 +60,6 @@ class ResolveNode(StatefulNode):
     def signature(self, standing: NodesView) -> Signature:
         shared = (self.kind, self.stream)
         return (*shared, self.owner) if self.owner else shared
-
-    def describe(self, words: NodeWords) -> str:
-        return f"finds what deletions in {column_name(self.stream)} delete"
-
-    def row_parts(self, words: ColumnWords) -> tuple[RowPart, ...]:
-        return (words.stream_part(self.stream, len(self.types)),)
 
 
 ARRIVAL = "_i0"

@@ -15,9 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from seine.algebra.plan_text import column_name
 from seine.graph.node import Node, NodesView, Signature
-from seine.graph.node_words import ColumnWords, NodeWords, RowPart
 
 
 @dataclass(frozen=True)
@@ -25,25 +23,13 @@ class SourceNode(Node):
     """The admitted tuples of a stream. Of a retractable one, deletions are not resolved yet."""
 
     kind = "source"
-    reason = "same stream"
     is_leaf = True
     is_metered = False
-    tint = "#2f7ed8"
     stream: str
     columns: int = 0  # of the stream, which may have been given more since; 0: all
 
     def signature(self, standing: NodesView) -> Signature:
         return source_signature(self.stream, self.columns)
-
-    def describe(self, words: NodeWords) -> str:
-        stream = words.streams.get(self.stream)
-        text = f"stream {column_name(self.stream)}"
-        if stream is None or self.columns in (0, len(stream.fields)):
-            return text
-        return f"{text}, its first {self.columns} columns"
-
-    def row_parts(self, words: ColumnWords) -> tuple[RowPart, ...]:
-        return (words.stream_part(self.stream, len(self.types), self.columns),)
 
 
 def source_signature(stream: str, columns: int) -> Signature:
@@ -61,7 +47,6 @@ class PunctuationsNode(Node):
     """
 
     kind = "punctuations"
-    reason = "same punctuations"
     is_leaf = True
     is_metered = False
     is_punctuation = True
@@ -70,18 +55,6 @@ class PunctuationsNode(Node):
 
     def signature(self, standing: NodesView) -> Signature:
         return punctuation_signature(self.stream, self.scheme)
-
-    def describe(self, words: NodeWords) -> str:
-        return f"punctuations of {column_name(self.stream)} on ({', '.join(self.column_names(words))})"
-
-    def row_parts(self, words: ColumnWords) -> tuple[RowPart, ...]:
-        return (RowPart(f"punctuations of {column_name(self.stream)}", self.column_names(words)),)
-
-    def column_names(self, words: ColumnWords) -> tuple[str, ...]:
-        """The columns of the stream that its punctuations name."""
-        stream = words.streams.get(self.stream)
-        names = words.stream_part(self.stream, len(self.types)).names
-        return tuple(names[i] for i in stream.schemes[self.scheme].columns) if stream else names
 
 
 def punctuation_signature(stream: str, scheme: int) -> Signature:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from seine.operators.search.keyword_search import states_of, tuple_bytes
+from seine.network.show.search_words import tuple_bytes
+from seine.operators.search.keyword_search import states_of
 from seine.rows.clock import Clock
 from tests.support.searched_graphs import AskedSearch, SearchedGraph, SearchedNodes, Tuple
 
