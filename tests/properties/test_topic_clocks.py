@@ -1,7 +1,7 @@
 """Which records of a topic are let in, and how far its clock is: the rules, once more, record by record.
 
-The reference shares nothing with the engine but the words: largest, `clock = 'partition'`, `idle`, `ahead`.
-Micro-batches are cut at random, and the records of a partition are those of one task or of several.
+The reference shares nothing with the engine but the words: partition, largest, `idle`, `ahead`. Micro-batches
+are cut at random, and a task has one partition or several.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from tests.support.paced_rig import NOON, PacedRig, Task, records_of_topic
 from tests.support.seeds import seeds
+from tests.support.stateful_script import sorted_records
 
 SECOND = 1_000_000
 LATENESS, IDLE = 3 * SECOND, 30 * SECOND
@@ -42,42 +44,63 @@ class Sent:
 
 
 @dataclass
-class Rules:
-    """The rules of one stream, as the language page tells them."""
+class Largest:
+    """The rules of a stream whose clock is the largest, as the language page tells them."""
 
-    by_partition: bool
-    idle: bool
     ahead: int
     clock: int = NEVER
-    largest: dict[int, int] = field(default_factory=dict)
-    heard: dict[int, int] = field(default_factory=dict)
-    left_out: set[int] = field(default_factory=set)
 
     def take(self, batch: list[Sent], wall: int) -> set[int]:
         """Judge a micro-batch that is done at this wall clock; the items that are let in."""
-        accepted = [one for one in batch if not self._is_ahead(one) and one.time >= self.clock - LATENESS]
-        for one in accepted:
-            value = one.partition if self.by_partition else 0
-            self.largest[value] = max(self.largest.get(value, NEVER), one.time)
-            self.heard[value] = wall
-            self.left_out.discard(value)
-        self._advance()
-        self.look(wall)
+        accepted = [
+            one for one in batch if one.time <= one.came + self.ahead and one.time >= self.clock - LATENESS
+        ]
+        self.clock = max([self.clock, *(one.time for one in accepted)])
         return {one.item for one in accepted}
 
-    def _is_ahead(self, one: Sent) -> bool:
-        return one.time > one.came + self.ahead
+    def look(self, wall: int) -> None:
+        """Nobody is waited for."""
+
+
+@dataclass
+class ByPartition:
+    """The rules of a topic, as the language page tells them, record by record."""
+
+    ahead: int
+    clock: int = NEVER
+    marks: dict[int, int] = field(default_factory=dict)  # what each partition is judged by
+    heard: dict[int, int] = field(default_factory=dict)
+    left_out: set[int] = field(default_factory=set)
+    sent: set[int] = field(default_factory=set)
+
+    def take(self, batch: list[Sent], wall: int) -> set[int]:
+        """Judge a micro-batch that is done at this wall clock; the items that are let in."""
+        before, accepted = self.clock, set()
+        for one in batch:
+            if one.partition not in self.marks:  # it is new
+                self.marks[one.partition], self.heard[one.partition] = before, wall
+            if one.partition in self.left_out:
+                self.marks[one.partition] = max(self.marks[one.partition], before)
+            if one.time > one.came + self.ahead or one.time < self.marks[one.partition] - LATENESS:
+                continue
+            accepted.add(one.item)
+            self.marks[one.partition] = max(self.marks[one.partition], one.time)
+            self.heard[one.partition] = wall
+            self.left_out.discard(one.partition)
+            self.sent.add(one.partition)
+        self._advance()
+        self.look(wall)
+        return accepted
 
     def look(self, wall: int) -> None:
         """Leave out the partitions that have been silent for too long."""
-        if self.idle and self.by_partition:
-            self.left_out = {value for value, heard in self.heard.items() if wall - heard >= IDLE}
-            self._advance()
+        self.left_out |= {place for place, heard in self.heard.items() if wall - heard >= IDLE}
+        self._advance()
 
     def _advance(self) -> None:
-        waited_for = [time for value, time in self.largest.items() if value not in self.left_out]
-        if self.largest:
-            self.clock = max(self.clock, min(waited_for) if waited_for else max(self.largest.values()))
+        waited_for = [mark for place, mark in self.marks.items() if place not in self.left_out]
+        all_ = [mark for place, mark in self.marks.items() if place in self.sent]
+        self.clock = max(self.clock, min(waited_for) if waited_for else max(all_, default=NEVER))
 
 
 def _topic(rng: random.Random) -> list[tuple[int, list[Sent]]]:
@@ -103,18 +126,16 @@ def _record(one: Sent) -> bytes:
 
 
 def _tasks(rng: random.Random, sent: list[Sent]) -> list[Task]:
-    """A partition's records in order, cut at random into tasks, which come in any order."""
-    tasks = []
-    for partition in range(3):
-        records_of_it = [one for one in sent if one.partition == partition]
-        cut = rng.randrange(len(records_of_it) + 1)
-        for part in (records_of_it[:cut], records_of_it[cut:]):
-            if part:
-                records = [_record(one) for one in part]
-                times = [one.came for one in part]
-                tasks.append(("bid", records_of_topic(records, partition, part[0].item, times)))
-    rng.shuffle(tasks)
-    return tasks
+    """The records of each partition in their order; tasks have whole partitions, and come in any order."""
+    parts = [[one for one in sent if one.partition == partition] for partition in range(3)]
+    batches = []
+    for part in [part for part in parts if part]:
+        records, times = [_record(one) for one in part], [one.came for one in part]
+        batches.append(records_of_topic(records, part[0].partition, part[0].item, times))
+    rng.shuffle(batches)
+    if len(batches) > 1 and rng.random() < 0.5:
+        batches[:2] = [pa.concat_batches(batches[:2])]
+    return [("bid", batch) for batch in batches]
 
 
 @seeds(8)
@@ -123,14 +144,11 @@ def test_clocks_and_verdicts_are_those_of_the_rules(
 ) -> None:
     rng = random.Random(seed)
     by_partition, ahead = seed % 2 == 1, list(AHEAD)[seed // 2 % 3]
-    idle = by_partition and rng.random() < 0.7
     options = [ahead] if ahead else []
-    options += ["clock = 'partition'"] if by_partition else []
-    options += ["idle = INTERVAL '30' SECOND"] if idle else []
-    script = tmp_path / "topic.sql"
-    script.write_text(SCRIPT.format(options=f"WITH ({', '.join(options)})" if options else ""))
-    rig = PacedRig(script, tmp_path, monkeypatch, follow=True)
-    rules, accepted, refused = Rules(by_partition, idle, AHEAD[ahead]), set[int](), set[int]()
+    options += [] if by_partition else ["clock = 'largest'"]
+    rig = _rig(tmp_path, monkeypatch, options, follow=True)
+    rules = (ByPartition if by_partition else Largest)(AHEAD[ahead])
+    accepted, refused = set[int](), set[int]()
     for wall, sent in _topic(rng):
         rig.set_wall(wall / SECOND)
         if rig.opened.driver._feed():  # somebody has been silent for too long, and that moves the clock
@@ -143,8 +161,74 @@ def test_clocks_and_verdicts_are_those_of_the_rules(
         if rng.random() < 0.3:
             rig.reopen()
             rig.set_wall(wall / SECOND)
-        assert rig.watermarks.get("bid", NEVER) == (rules.clock - LATENESS if rules.largest else NEVER)
+        clock = rules.clock
+        assert rig.watermarks.get("bid", NEVER) == (NEVER if clock == NEVER else clock - LATENESS)
     rig.opened.close()
     assert {record["row"]["item"] for record in rig.records()} == accepted
     assert {json.loads(letter["record"])["item"] for letter in rig.letters()} == refused
     assert len(accepted) > 3
+
+
+def _rig(folder: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], **more: object) -> PacedRig:
+    folder.mkdir(exist_ok=True)
+    script = folder / "topic.sql"
+    script.write_text(SCRIPT.format(options=f"WITH ({', '.join(options)})" if options else ""))
+    return PacedRig(script, folder, monkeypatch, **more)
+
+
+@seeds(12)
+def test_any_cut_of_a_topic_gives_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """Where no partition goes idle or is added; what was promised of an item keeps to one partition."""
+    rng = random.Random(seed)
+    clock = rng.choice(["", "clock = 'device'"])
+    unique = rng.choice(["", "UNIQUE (item) LIFESPAN 9"])
+    options = [*filter(None, [clock, "key = 'item'" if unique else ""])]
+    topic = [[_line(rng, partition) for _ in range(rng.randrange(30))] for partition in range(3)]
+    outputs = []
+    for number in range(3):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        script = folder / "cut.sql"
+        script.write_text(
+            CUT.format(unique=unique, options=f"WITH ({', '.join(options)})" if options else "")
+        )
+        rig = PacedRig(script, folder, monkeypatch)
+        rig.name("bid", 0, 1, 2)
+        left, batches = [0, 0, 0], []
+        while any(len(lines) > at for lines, at in zip(topic, left, strict=True)):
+            tasks: list[Task] = []
+            for partition, lines in enumerate(topic):
+                part = lines[left[partition] :][: rng.choice([0, 1, 2, 7, 30])]
+                if part:
+                    tasks.append(("bid", records_of_topic(part, partition, left[partition])))
+                left[partition] += len(part)
+            if tasks:
+                batches.append(tasks)
+        rig.run(batches)
+        # of two reasons the first counts, and a promise that has lapsed by then is no reason any more
+        places = sorted((letter["partition"], letter["offset"]) for letter in rig.letters())
+        outputs.append((sorted_records(rig.records()), places))
+    assert outputs[0] == outputs[1] == outputs[2]
+    assert outputs[0][0]
+
+
+CUT = """\
+CREATE STREAM bid (item BIGINT, device STRING, ts BIGINT) TIMESTAMP BY ts WINDOW 20 LATENESS 2
+  {unique} PUNCTUATED ON (item, device)
+  USING kafka OPTIONS (subscribe 'bids', kafka.bootstrap.servers 'nowhere:1') {options};
+CREATE QUERY every AS SELECT item, ts FROM bid;
+CREATE QUERY pairs AS SELECT a.item AS item, a.ts AS one, b.ts AS other FROM bid a JOIN bid b
+  ON a.item = b.item AND a.ts < b.ts;
+CREATE QUERY counts WITH (emit = 'final') AS
+  SELECT window(ts, 5) AS w, COUNT(*) AS n FROM bid GROUP BY window(ts, 5);
+"""
+
+
+def _line(rng: random.Random, partition: int) -> bytes:
+    """A tuple, or a promise of an item that no other partition has."""
+    item, time = partition * 100 + rng.randrange(4), partition + rng.randrange(40)
+    if rng.random() < 0.1:
+        return json.dumps({"@punctuate": {"item": item, "device": rng.choice("xy")}, "ts": time}).encode()
+    return json.dumps({"item": item, "device": rng.choice("xy"), "ts": time}).encode()

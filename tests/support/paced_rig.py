@@ -7,11 +7,21 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from seine.frontends.script.parser import read_script
-from seine.intake.arrived_records import FILE, PARTITIONS, PLACE, TIME, VALUE, WALL
+from seine.intake.arrived_records import (
+    FILE,
+    PARTITIONS,
+    PLACE,
+    TIME,
+    VALUE,
+    WALL,
+    ArrivedRecords,
+    only_topic,
+)
 from seine.run import Options, Run
 from seine.runtime.flow.read_source import read_source
 from seine.runtime.local_host import LocalHost
@@ -56,6 +66,7 @@ class PacedRig:
         self.out, self.dead = folder / "out.jsonl", folder / "dead.jsonl"
         self.folder = folder
         self._script, self._options = script, options
+        self._partitions: dict[str, set[str]] = {}  # by stream: those that have been named
         self.opened = self._open()
         self.host = LocalHost(self.opened.deployment)
         if monkeypatch is not None:  # nobody else works meanwhile
@@ -83,7 +94,7 @@ class PacedRig:
         rows = [
             row
             for place, (stream, batch) in enumerate(tasks)
-            for row in read_source(folder, number, stream, place, [batch])
+            for row in read_source(folder, number, stream, place, [batch], 0, self._named(tasks, stream))
         ]
         state = dict(self.host.heads), dict(self.host.blobs), dict(self.host._at_hand)
         reports = self.host.run(number, rows) if rows or self._is_offered() else []
@@ -91,6 +102,26 @@ class PacedRig:
             self.opened.driver.commit(reports, number)
         else:
             self.host.heads, self.host.blobs, self.host._at_hand = state
+
+    def name(self, stream: str, *partitions: int) -> None:
+        """The topic of a stream has these partitions, though nothing may be in them."""
+        topic = self._topic(stream)
+        self._partitions.setdefault(stream, set()).update(f"{topic}/{place}" for place in partitions)
+
+    def _named(self, tasks: Sequence[Task], stream: str) -> tuple[str, ...]:
+        """The partitions that a topic has by now, as its reader tells each of its tasks."""
+        for name, batch in tasks:
+            if PLACE in batch.schema.names:
+                self._name(name, batch)
+        return tuple(sorted(self._partitions.get(stream, ())))
+
+    def _name(self, stream: str, batch: pa.RecordBatch) -> None:
+        records = ArrivedRecords(batch, self._topic(stream))
+        names = records.partitions(np.arange(1, batch.num_rows + 1)).to_pylist()
+        self._partitions.setdefault(stream, set()).update(names)
+
+    def _topic(self, stream: str) -> str | None:
+        return next(only_topic(one) for one in self.opened.reading.streams if one.name == stream)
 
     def _is_offered(self) -> bool:
         return self.opened.deployment.journal.is_offered(self.number)

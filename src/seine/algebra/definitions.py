@@ -18,6 +18,9 @@ from typing import Final, Literal
 from seine.algebra.types import Field, Kind, Type
 
 DEFAULT_AHEAD = 3_652 * 86_400_000_000  # of a TIMESTAMP stream: ten years, so made-up data pass
+DEFAULT_PATIENCE = 30_000_000  # microseconds that a partition may be silent
+TOPICS = "kafka"  # the format of topics
+LARGEST_CLOCK = "largest"  # the clock of a topic that waits for no partition
 WINDOW: Final = "window"
 RETAINED: Final = "retained"
 HISTORIES = (WINDOW, RETAINED)
@@ -154,9 +157,23 @@ class StreamDef:
         return self.source.reader if self.source is not None else None
 
     @property
-    def clock(self) -> str | None:
-        """The column over whose values its clock is the least; None if its clock is the largest timestamp."""
-        return self._option("clock")
+    def clock_column(self) -> int | None:
+        """The position of the column over whose values its clock is the least, if one was named."""
+        names = [field.name for field in self.declared]
+        clock = self._option("clock")
+        return names.index(clock) if clock in names else None
+
+    @property
+    def by_partition(self) -> bool:
+        """Whether its lines are judged by partition: those of topics, unless the largest clock counts."""
+        if self.reader is None or self.reader.format != TOPICS:
+            return False
+        return self.clock_column is not None or self._option("clock") != LARGEST_CLOCK
+
+    @property
+    def patience(self) -> int | None:
+        """After how many microseconds of silence a partition or clock value is left out of its clock."""
+        return DEFAULT_PATIENCE if self.by_partition and self.idle is None else self.idle
 
     def _option(self, name: str) -> str | None:
         return dict(self.source.options).get(name) if self.source is not None else None

@@ -1,5 +1,7 @@
 """Admission: which lines of a stream are let in, judged line by line and computed by column.
 
+What has one reader is judged by line, as told here; `admission_rules.py` has the rules for what tasks read.
+
 Tuples and punctuations come apart; how they were mixed follows from how many tuples stand before each
 punctuation.
 
@@ -13,8 +15,7 @@ timestamp is below clock - LATENESS is dead, where the clock is the largest time
 so is one below the floor that the stream was given while it was idle. A tuple that repeats the UNIQUE values
 of one let in before it is dead. Dead lines move no clock; a punctuation holds however late it is.
 
-A late row never raises a running maximum, so the clock before each line is the prefix maximum over
-all rows that the rules before it let pass. Whether a row repeats another depends on whether that one is let
+Whether a row repeats another depends on whether that one is let
 in, which depends on the clock, and so on whether rows before it are: with each look at all lines at least
 one more, from the first on, is judged right, so looks are repeated until nothing changes.
 
@@ -37,10 +38,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from seine.algebra.arrays import AnyArray, BoolArray, IntArray
 from seine.algebra.definitions import StreamDef
 from seine.algebra.plan_text import interval_text
+from seine.intake.admission_rules import AdmissionRule, ByLine
 from seine.intake.intake_state import AdmissionState
 from seine.intake.parsed import NEGATIVE, TUPLE, DeadLine, Parsed, ParsedLines, null_places
 from seine.intake.punctuations import (
@@ -54,6 +57,7 @@ from seine.intake.record_layout import RecordLayout
 from seine.rows.delta import FOREVER, NEVER
 
 Letter = dict[str, Any]
+_BY_LINE = ByLine()
 
 
 @dataclass(frozen=True)
@@ -113,9 +117,13 @@ class Admission:
         stream: StreamDef,
         state: AdmissionState | None = None,
         runs: Mapping[str, pa.RecordBatch] | None = None,
+        rule: AdmissionRule = _BY_LINE,
+        kept: list[PunctuationStore] | None = None,
     ) -> None:
+        """It may be given stores that were `kept` from one that judged by the same punctuations."""
         before = state or AdmissionState()
         self.stream = stream
+        self._rule = rule
         self.layout = RecordLayout.of(stream)
         self.clock = before.clock
         self.arrivals = before.arrivals
@@ -123,12 +131,13 @@ class Admission:
         self._made = before.made
         self._unique = [index for index, scheme in enumerate(stream.schemes) if scheme.unique]
         names: list[list[str]] = [*before.punctuations, *[[] for _ in stream.schemes]][: len(stream.schemes)]
-        self.kept = [
+        self.kept = kept or [
             PunctuationStore(
                 self._key_types(index), {name: (runs or {})[name] for name in names[index]}, not scheme.reused
             )
             for index, scheme in enumerate(stream.schemes)
         ]
+        self._promises = [rule.promises(one) for one in self.kept]
 
     def alter(self, stream: StreamDef) -> None:
         """Judge tuples with a column more, in which no scheme is."""
@@ -188,20 +197,23 @@ class Admission:
         verdict: LineVerdict,
     ) -> None:
         alive = verdict.alive
-        for index, (kept, made) in enumerate(zip(self.kept, fresh, strict=True)):
-            keys = self._key_columns(tuples.rows, index)
+        for index, (promises, made) in enumerate(zip(self._promises, fresh, strict=True)):
             since = before[made.places] if made is not None else before[:0]
-            broken = kept.broken(PunctuationProbe(keys, tuples.time), made, since)
+            broken = promises.broken(self._probe(tuples, index), made, since)
             verdict.refuse(broken[alive[broken]], self._broken_reason(index))
+
+    def _probe(self, tuples: ParsedLines, index: int) -> PunctuationProbe:
+        partitions = self._rule.partitions(tuples.numbers)
+        return PunctuationProbe(self._key_columns(tuples.rows, index), tuples.time, partitions)
 
     def _new_punctuations(
         self, punctuations: ParsedLines, fresh: list[FreshPunctuations | None]
     ) -> BoolArray:
         """A mask of the punctuations that say something new."""
         new = np.ones(len(punctuations), bool)
-        for kept, made in zip(self.kept, fresh, strict=True):
+        for promises, made in zip(self._promises, fresh, strict=True):
             if made is not None:
-                new[made.places[kept.repeated(made)]] = False
+                new[made.places[promises.repeated(made)]] = False
         return new
 
     def _fresh(self, punctuations: ParsedLines, index: int) -> FreshPunctuations | None:
@@ -210,14 +222,26 @@ class Admission:
             return None
         lines = punctuations if len(places) == len(punctuations) else punctuations.take(places)
         limits = limits_of(lines.time, self.stream.schemes[index].lifespan)
-        return FreshPunctuations(self._key_columns(lines.rows, index), limits, places)
+        partitions = self._rule.partitions(lines.numbers)
+        return FreshPunctuations(self._key_columns(lines.rows, index), limits, places, partitions)
 
     def _keep(self, fresh: list[FreshPunctuations | None]) -> None:
-        for kept, made in zip(self.kept, fresh, strict=True):
+        for promises, made in zip(self._promises, fresh, strict=True):
             if made is not None:
-                kept.add(made, self.watermark, self._name)
+                promises.add(made, self.watermark, self._name)
             else:
+                promises.forget(self.watermark)
+
+    def keep_punctuations(self, punctuations: pa.RecordBatch | None) -> None:
+        """Keep what the tasks of a micro-batch let in, and forget what the watermark has passed."""
+        for index, kept in enumerate(self.kept):
+            rows = None if punctuations is None else _of_scheme(punctuations, index)
+            if rows is None or not rows.num_rows:
                 kept.forget(self.watermark)
+                continue
+            limits = limits_of(rows["_t"].to_numpy(), self.stream.schemes[index].lifespan)
+            made = FreshPunctuations(self._key_columns(rows, index), limits, np.arange(rows.num_rows))
+            kept.add(made, self.watermark, self._name)
 
     def _judge_order(self, tuples: ParsedLines, verdict: LineVerdict) -> tuple[int, int]:
         """Mark tuples that are late or repeat unique values; the clock after all, and how many are late."""
@@ -244,17 +268,13 @@ class Admission:
 
     def _judge_lateness(self, tuples: ParsedLines, verdict: LineVerdict) -> tuple[int, int]:
         """Mark the late tuples; the result is the clock after all of them, and how many were late."""
-        alive = verdict.alive
-        times = tuples.time if alive.all() else np.where(alive, tuples.time, NEVER)
-        clocks = np.maximum.accumulate(np.concatenate([[self.clock], times]))
-        lateness = min(self.stream.lateness, FOREVER)
-        floor = np.where(clocks[:-1] < NEVER + lateness, NEVER, clocks[:-1] - lateness)
-        late = alive & (tuples.time < floor)
+        alive, lateness = verdict.alive, min(self.stream.lateness, FOREVER)
+        late, clock = self._rule.late(tuples, alive, self.clock, lateness)
         allowed = interval_text(lateness) if self.stream.domain == "timestamp" else str(lateness)
         verdict.refuse(late, f"later than LATENESS {allowed} allows")
         behind = alive & ~late & (tuples.time < self.floor)
         verdict.refuse(behind, "behind the clock of the streams that went on while this one was idle")
-        return int(clocks[-1]), int(np.count_nonzero(late | behind))
+        return clock, int(np.count_nonzero(late | behind))
 
     def _admitted(
         self,
@@ -272,7 +292,7 @@ class Admission:
         if self.stream.since:
             rows = replace(rows, rows=self._with_since(rows, before, fresh))
         rows = rows if alive.all() else rows.take(alive)
-        front = {"_q": pa.array(np.arange(self.arrivals, self.arrivals + len(rows)))}
+        front = {"_q": pa.array(self._rule.arrivals(rows.numbers, self.arrivals))}
         if self.stream.retractable:
             front["_o"] = pa.array(rows.kind)
         marks = parsed.punctuations if new.all() else parsed.punctuations.take(new)
@@ -292,8 +312,7 @@ class Admission:
         for index, place in self.stream.since.items():
             made = fresh[index]
             counts_from = before[made.places] if made is not None else before[:0]
-            probe = PunctuationProbe(self._key_columns(tuples.rows, index), tuples.time)
-            limits = self.kept[index].latest_limits(probe, made, counts_from)
+            limits = self._promises[index].latest_limits(self._probe(tuples, index), made, counts_from)
             columns.append(pa.array(limits).cast(self.stream.types[place].arrow()))
             names.append(f"c{place}")
         return pa.RecordBatch.from_arrays(columns, names=names)
@@ -330,6 +349,10 @@ class Admission:
     def _name(self) -> str:
         self._made += 1
         return f"r{self._made}"
+
+
+def _of_scheme(punctuations: pa.RecordBatch, index: int) -> pa.RecordBatch:
+    return punctuations.filter(pc.equal(punctuations["_scheme"], index))
 
 
 def letter(stream: str, file: str, line: int, reason: str, record: str) -> Letter:

@@ -25,6 +25,7 @@ from seine.algebra.avro_schema import read_avro_schema
 from seine.algebra.definitions import Source, StreamDef
 from seine.documents.parse_document import DocumentFault, decode_document
 from seine.intake.admission import Letter
+from seine.intake.admission_rules import ByPartition, RecordOrigins
 from seine.intake.avro_records import AvroRecords
 from seine.intake.csv import CsvLines
 from seine.intake.formats import delimiter_of
@@ -112,6 +113,15 @@ class ArrivedRecords:
         names = pa.array(known.astype(str).tolist(), pa.string()).take(pa.array(row))
         topics = self.rows.column(TOPIC).take(pa.array(numbers - 1)) if TOPIC in self else self.topic
         return pc.binary_join_element_wise(topics, names, "/")
+
+    def origins(self, rule: ByPartition) -> RecordOrigins:
+        """Where rows are from: their arrival is their offset, and of one offset the partition's number."""
+        numbers = np.arange(1, len(self) + 1)
+        names = self.partitions(numbers).dictionary_encode()
+        known = np.array([rule.place_of(name) for name in names.dictionary.to_pylist()], np.int64)
+        places = known[names.indices.to_numpy()]
+        offsets = self.rows.column(PLACE).to_numpy() // PARTITIONS
+        return RecordOrigins(places, offsets * PARTITIONS + rule.numbers[places])
 
     def __contains__(self, name: str) -> bool:
         return name in self.rows.schema.names

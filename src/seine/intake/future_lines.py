@@ -14,6 +14,7 @@ import numpy as np
 
 from seine.algebra.arrays import BoolArray, IntArray
 from seine.algebra.definitions import StreamDef
+from seine.intake.admission_rules import ByPartition
 from seine.intake.parsed import DeadLine, Parsed, ParsedLines
 from seine.rows.delta import FOREVER, NEVER
 
@@ -37,6 +38,39 @@ def refuse_future(stream: StreamDef, parsed: Parsed, wall: int | IntArray, clock
         clocks = np.maximum.accumulate(np.concatenate([[clock], passed]))
         before = clocks[np.searchsorted(parsed.tuples.numbers, parsed.punctuations.numbers)]
         punctuations = _beyond(parsed.punctuations.time, before, stream.ahead)
+    return _without(parsed, tuples, punctuations)
+
+
+def refuse_ahead_by_lane(stream: StreamDef, parsed: Parsed, rule: ByPartition) -> Parsed:
+    """Make dead letters of lines that are too far ahead, in plain units, of those before them in their lane.
+
+    A punctuation is compared with all lanes of its partition.
+    """
+    if stream.ahead is None:
+        return parsed
+    tuples = np.zeros(len(parsed.tuples), bool)
+    punctuations = np.zeros(len(parsed.punctuations), bool)
+    places = rule.partitions(parsed.tuples.numbers), rule.partitions(parsed.punctuations.numbers)
+    codes, values = rule.values(parsed.tuples)
+    for place in np.unique(np.concatenate(places)).tolist():
+        lines, said = (np.flatnonzero(of == place) for of in places)
+        reached, times = rule.reached_of(place), parsed.tuples.time[lines]
+        latest = max(reached.values(), default=NEVER)
+        for code in np.unique(codes[lines]).tolist():
+            in_lane = codes[lines] == code
+            ahead = ahead_of_clock(times[in_lane], reached.get(values[code], NEVER), stream.ahead)
+            tuples[lines[in_lane]] = ahead
+            passed = times[in_lane][~ahead]
+            reached[values[code]] = int(max(reached.get(values[code], NEVER), passed.max(initial=NEVER)))
+        clocks = np.maximum.accumulate(np.concatenate([[latest], np.where(tuples[lines], NEVER, times)]))
+        numbers = parsed.tuples.numbers[lines], parsed.punctuations.numbers[said]
+        before = clocks[np.searchsorted(*numbers)]
+        punctuations[said] = _beyond(parsed.punctuations.time[said], before, stream.ahead)
+    return _without(parsed, tuples, punctuations)
+
+
+def _without(parsed: Parsed, tuples: BoolArray, punctuations: BoolArray) -> Parsed:
+    """What was parsed, with lines by mask as dead letters."""
     if not tuples.any() and not punctuations.any():
         return parsed
     numbers = [*parsed.tuples.numbers[tuples].tolist(), *parsed.punctuations.numbers[punctuations].tolist()]

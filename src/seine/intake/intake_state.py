@@ -7,6 +7,7 @@ from typing import NamedTuple, TypeAlias
 
 from msgspec import Struct
 
+from seine.intake.lanes import Partition
 from seine.rows.delta import NEVER
 
 
@@ -113,7 +114,8 @@ class SparkState(Struct, frozen=True):
     """What is known of a stream that Spark reads, beside its admission; walls are in microseconds.
 
     `clocks` is the largest timestamp of each clock value, `heard` when it sent last; the `silent` ones are
-    left out of the least. `rows` were let in so far. `born` is the entry with which the stream began.
+    left out of the least. `rows` were let in so far. `born` is the entry with which the stream began. A topic
+    that is judged by partition has `partitions` instead, and `largest`, the largest timestamp let in.
     """
 
     clocks: dict[str, int] = {}
@@ -121,6 +123,8 @@ class SparkState(Struct, frozen=True):
     silent: tuple[str, ...] = ()
     rows: int = 0
     born: int = 0
+    partitions: dict[str, Partition] = {}
+    largest: int = NEVER
 
     @property
     def active(self) -> dict[str, int]:

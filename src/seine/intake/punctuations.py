@@ -41,6 +41,12 @@ class PunctuationProbe:
 
     keys: list[pa.Array]
     times: IntArray
+    partitions: IntArray | None = None  # of each row, where promises are judged by partition
+
+    @cached_property
+    def in_partition(self) -> PunctuationProbe:
+        """The same with the partition as one more value of the key."""
+        return PunctuationProbe([*self.keys, pa.array(self.partitions, pa.int64())], self.times)
 
     @cached_property
     def hashes(self) -> IntArray:
@@ -59,6 +65,13 @@ class FreshPunctuations:
     keys: list[pa.Array]
     limits: IntArray
     places: IntArray
+    partitions: IntArray | None = None  # of each, where promises are judged by partition
+
+    @cached_property
+    def in_partition(self) -> FreshPunctuations:
+        """The same with the partition as one more value of the key."""
+        keys = [*self.keys, pa.array(self.partitions, pa.int64())]
+        return FreshPunctuations(keys, self.limits, self.places)
 
     @cached_property
     def probe(self) -> PunctuationProbe:

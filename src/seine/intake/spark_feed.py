@@ -5,8 +5,9 @@ goes on with becomes part of the next entry, before Spark begins the next micro-
 
     entry 7 (clock 12) -> tasks of batch 7 let in, report 15 and 19 -> entry 8 (clock 19) -> ...
 
-With a clock column the clock is the least over the values of that column; a value that has been silent for as
-long as the stream was declared with is left out until it sends again. A clock never falls.
+The clock of a topic is the least over its partitions (`lanes.py`), that of another source with a clock column
+the least over the values of that column; a partition or value that has been silent for as long as the stream
+has patience is left out until it sends again. A clock never falls.
 
 The streams that Spark reads for a pipeline: each is a branch of the plan, beside the journal's.
 
@@ -25,11 +26,12 @@ from msgspec.structs import replace
 
 from seine.algebra.definitions import StreamDef
 from seine.errors import RunError
-from seine.intake.admission import Admitted
-from seine.intake.batch_admission import TASK_NUMBERS, BatchAdmission
+from seine.intake.admission import Admission, Admitted
+from seine.intake.admission_rules import TASK_NUMBERS
 from seine.intake.feed import Feed
 from seine.intake.guarded_source import Surroundings
 from seine.intake.intake_state import LineCounts, SparkState, StreamState
+from seine.intake.lanes import stream_clock, with_named
 from seine.intake.stream_status import SourceCondition, StreamStatus
 from seine.rows.arrow_ipc import read_ipc
 from seine.rows.clock import largest
@@ -57,6 +59,14 @@ class TaskOutcome(Protocol):
     def late(self) -> int: ...
     @property
     def reason(self) -> str: ...
+    @property
+    def clocks(self) -> dict[str, dict[str, int]]: ...
+    @property
+    def reached(self) -> dict[str, dict[str, int]]: ...
+    @property
+    def partitions(self) -> tuple[str, ...]: ...
+    @property
+    def latest(self) -> int: ...
 
 
 class SparkFeed(Feed):
@@ -64,8 +74,6 @@ class SparkFeed(Feed):
 
     It ends when it is said to be `at_end`: its tasks may find more.
     """
-
-    admission: BatchAdmission
 
     def __init__(
         self,
@@ -75,7 +83,7 @@ class SparkFeed(Feed):
         surroundings: Surroundings,
     ) -> None:
         state = state or StreamState()
-        super().__init__(stream, state, BatchAdmission(stream, state.admission, runs), surroundings)
+        super().__init__(stream, state, Admission(stream, state.admission, runs), surroundings)
         self.spark = state.spark or SparkState()
         self.at_end = False
         self._opened = surroundings.wall()
@@ -116,32 +124,53 @@ class SparkFeed(Feed):
     @property
     def latest(self) -> int:
         """The largest timestamp of an accepted tuple; NEVER before the first."""
-        return max(self.spark.clocks.values(), default=NEVER)
+        return max([self.spark.largest, *self.spark.clocks.values()])
 
     def take_outcomes(self, outcomes: Sequence[TaskOutcome], wall: int) -> None:
         """Go on from what the tasks of a micro-batch report; `wall` is the wall clock in microseconds."""
         if not outcomes:
             return
-        lines = sum(one.rows + one.dead for one in outcomes)
-        seen = largest(one.seen for one in outcomes)
-        self.admission.arrivals += (max(one.place for one in outcomes) + 1) * TASK_NUMBERS
         self._count(outcomes)
-        if lines:
+        if any(one.rows or one.dead for one in outcomes):
             self._heard = wall
+        rows = self.spark.rows + sum(one.rows for one in outcomes)
+        latest = max(self.spark.largest, *(one.latest for one in outcomes))
+        self.spark = replace(self.spark, rows=rows, largest=latest)
+        if self.stream.by_partition:
+            self._take_partitions(outcomes, wall)
+        else:
+            self._take_values(largest(one.seen for one in outcomes), wall)
+            self.admission.arrivals += (max(one.place for one in outcomes) + 1) * TASK_NUMBERS
+        self.known_watermark = self.admission.watermark
+        batches = [read_ipc(pa.py_buffer(one.punctuations)) for one in outcomes if one.punctuations]
+        self.admission.keep_punctuations(pa.concat_batches(batches) if batches else None)
+
+    def _take_partitions(self, outcomes: Sequence[TaskOutcome], wall: int) -> None:
+        clock = self.admission.clock
+        partitions = with_named(self.spark.partitions, outcomes[0].partitions, clock, wall)
+        for one in outcomes:
+            for name, clocks in one.clocks.items():
+                partitions[name] = partitions[name].begun(clock).after(clocks, {}, wall)
+            for name, reached in one.reached.items():
+                partitions[name] = partitions[name].after({}, reached, wall)
+        self._refuse_many(sum(len(one.lanes) for one in partitions.values()))
+        self.spark = replace(self.spark, partitions=partitions)
+        self._advance()
+
+    def _take_values(self, seen: Mapping[str, int], wall: int) -> None:
         clocks = largest([self.spark.clocks, seen])
-        if len(clocks) > _MOST_CLOCK_VALUES:
+        self._refuse_many(len(clocks))
+        heard = {**self.spark.heard, **dict.fromkeys(seen, wall)}
+        silent = tuple(value for value in self.spark.silent if value not in seen)
+        self.spark = replace(self.spark, clocks=clocks, heard=heard, silent=silent)
+        self._advance()
+
+    def _refuse_many(self, values: int) -> None:
+        if values > _MOST_CLOCK_VALUES:
             message = (
                 f"the clock column of stream {self.stream.name} has more than {_MOST_CLOCK_VALUES:,} values"
             )
             raise RunError(message, hint="choose a column with few values, such as Kafka's partition")
-        heard = {**self.spark.heard, **dict.fromkeys(seen, wall)}
-        silent = tuple(value for value in self.spark.silent if value not in seen)
-        rows = self.spark.rows + sum(one.rows for one in outcomes)
-        self.spark = SparkState(clocks, heard, silent, rows, self.spark.born)
-        self._advance()
-        self.known_watermark = self.admission.watermark
-        batches = [read_ipc(pa.py_buffer(one.punctuations)) for one in outcomes if one.punctuations]
-        self.admission.keep_punctuations(pa.concat_batches(batches) if batches else None)
 
     def _count(self, outcomes: Sequence[TaskOutcome]) -> None:
         counts = self._counts
@@ -151,28 +180,36 @@ class SparkFeed(Feed):
         self._counts = LineCounts(counts.dead + dead, counts.late + late, last)
 
     def _advance(self) -> None:
-        """The least clock of the values that are not left out; of all that are, the largest."""
-        active = self.spark.active.values()
-        clock = min(active) if active else max(self.spark.clocks.values(), default=NEVER)
-        self.admission.clock = max(self.admission.clock, clock)
+        self.admission.clock = self._clock_of(self.spark)
 
-    def silent_values(self, wall: int) -> tuple[str, ...]:
-        """The clock values that are idle at this wall clock: silent for as long as the stream says."""
-        idle = self.stream.idle
-        if idle is None or self.stream.clock is None:
-            return ()
-        return tuple(sorted(value for value, heard in self.spark.heard.items() if wall - heard >= idle))
+    def _clock_of(self, spark: SparkState) -> int:
+        """The least over those that are not left out; of all that are, the largest. It never falls."""
+        before = self.admission.clock
+        if self.stream.by_partition:
+            return stream_clock(spark.partitions, before)
+        return max(before, min(spark.active.values(), default=max(spark.clocks.values(), default=NEVER)))
+
+    def _without_silent(self, wall: int) -> SparkState:
+        """The state once those are left out that are idle at this wall clock."""
+        patience, spark = self.stream.patience, self.spark
+        if patience is None:
+            return spark
+        if self.stream.by_partition:
+            left = {name: one.left_out(wall, patience) for name, one in spark.partitions.items()}
+            return replace(spark, partitions=left)
+        if self.stream.clock_column is None:
+            return spark
+        silent = sorted(value for value, heard in spark.heard.items() if wall - heard >= patience)
+        return replace(spark, silent=tuple(silent))
 
     def leave_out_silent(self, wall: int) -> None:
-        """Leave out the clock values that are idle now."""
-        self.spark = replace(self.spark, silent=self.silent_values(wall))
+        """Leave out the partitions or clock values that are idle now."""
+        self.spark = self._without_silent(wall)
         self._advance()
 
     def would_rise(self, wall: int) -> bool:
         """Whether leaving out who is idle now would move the clock."""
-        silent = self.silent_values(wall)
-        active = [time for value, time in self.spark.clocks.items() if value not in silent]
-        return min(active, default=max(self.spark.clocks.values(), default=NEVER)) > self.admission.clock
+        return self._clock_of(self._without_silent(wall)) > self.admission.clock
 
     def state(self) -> StreamState:
         admission = self.admission.state()
@@ -189,7 +226,9 @@ class SparkFeed(Feed):
     ) -> StreamStatus:
         """Its status, as of the entry that has this state and watermark."""
         known = super().status(state, watermark, holds_back, look=False)
-        return replace(known, arrivals=state.spark.rows if state.spark is not None else 0)
+        spark = state.spark or SparkState()
+        silent = [name for name, one in spark.partitions.items() if one.is_silent or not one.lanes]
+        return replace(known, arrivals=spark.rows, silent=tuple(silent))
 
 
 class SourceBranch(Struct, frozen=True):

@@ -56,6 +56,7 @@ class StreamStatus(Struct, frozen=True, kw_only=True):
     last_reason: str = ""
     holds_back: tuple[str, ...] = ()
     lost: tuple[LostBytes, ...] = ()  # what is missing of files that were renamed or removed; the last few
+    silent: tuple[str, ...] = ()  # partitions that never sent, or are left out of its clock
 
     def among(self, streams: Collection[str]) -> StreamStatus:
         """Its status as those see it who know these streams alone."""

@@ -27,7 +27,10 @@ class StreamPositions:
         last = journal.last()
         if last is None:
             return StreamPositions(0, {}, results)
-        arrivals = {name: state.admission.arrivals for name, state in last.intake.streams.items()}
+        arrivals = {
+            name: state.admission.arrivals if state.spark is None else state.spark.rows
+            for name, state in last.intake.streams.items()
+        }
         now, domains = last.clock.now, last.clock.domains
         latest = {name: now[domains[name]] for name in last.clock.watermarks if domains[name] in now}
         return StreamPositions(last.number + 1, arrivals, results, latest)

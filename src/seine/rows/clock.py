@@ -77,9 +77,10 @@ class Clock(Struct, frozen=True):
 
 
 class ClockPart(Struct, frozen=True, array_like=True):
-    """What one task has seen of a stream: the largest accepted timestamp of each clock value.
+    """What one task has seen of a stream: to where each clock value, or partition, came in it.
 
-    `known` are the clocks that the batch before ended with, without values that are left out as idle.
+    `known` are the clocks that the batch before ended with, without those that are left out as silent;
+    `latest` is the largest timestamp that was let in.
     """
 
     stream: str
@@ -87,6 +88,7 @@ class ClockPart(Struct, frozen=True, array_like=True):
     lateness: int
     known: dict[str, int]
     seen: dict[str, int]
+    latest: int
 
 
 def largest(clocks: Iterable[Mapping[str, int]]) -> dict[str, int]:
@@ -106,7 +108,7 @@ def raise_clock(clock: Clock, parts: Iterable[ClockPart]) -> Clock:
     """Event time after a micro-batch, given the clock that its entry brings and the parts of its tasks.
 
     >>> known = {"a": 7, "b": 9}
-    >>> parts = [ClockPart("s", "plain", 2, known, {"a": 12}), ClockPart("s", "plain", 2, known, {"b": 10})]
+    >>> parts = [ClockPart("s", "plain", 2, known, {v: t}, t) for v, t in (("a", 12), ("b", 10))]
     >>> raise_clock(Clock({"s": 5}), parts).watermarks, raise_clock(Clock({"s": 5}), parts).now
     ({'s': 8}, {'plain': 12})
     """
@@ -120,7 +122,7 @@ def raise_clock(clock: Clock, parts: Iterable[ClockPart]) -> Clock:
             continue
         least = min(largest([first.known, seen]).values())
         watermarks[stream] = max(watermarks.get(stream, NEVER), watermark_of(least, first.lateness))
-        reached = max(seen.values())
+        reached = max(piece.latest for piece in pieces)
         latest[stream] = max(latest.get(stream, NEVER), reached)
         now[first.domain] = max(now.get(first.domain, NEVER), reached)
     return replace(clock, watermarks=watermarks, now=now, latest=latest)

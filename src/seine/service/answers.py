@@ -199,6 +199,9 @@ class StreamAnswer(TypedDict):
     ]
     refused: RefusedLines
     holds_back: Annotated[HoldingBack | None, Field(description="who waits for it; null if nobody")]
+    silent: Annotated[
+        list[str], Field(description="partitions of topics that never sent, or whose clock nobody waits for")
+    ]
 
 
 class SnapshotAnswer(TypedDict):

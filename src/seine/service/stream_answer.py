@@ -32,6 +32,7 @@ def stream_answer(status: StreamStatus, read: SparkPosition | None = None) -> St
         "watermark": _event_time(status.watermark, status.domain),
         "refused": {"late": status.late, "dead": status.dead, "last_reason": status.last_reason},
         "holds_back": _holding_back(status),
+        "silent": list(status.silent),
     }
 
 

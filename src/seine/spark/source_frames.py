@@ -306,12 +306,10 @@ class TopicReader(DataSourceStreamReader):
     def partitions(self, start: Offsets, end: Offsets) -> Sequence[InputPartition]:
         from seine.runtime.folder.settings import read_settings
         from seine.storage.place import store_at
-        from seine.topics.offset_ranges import ranges_between, shared_out
+        from seine.topics.offset_ranges import shared_out
 
         tasks = read_settings(store_at(self._folder)).parallelism
-        return [
-            InputPartition(share) for share in shared_out(ranges_between(start or self._first(), end), tasks)
-        ]
+        return [InputPartition(share) for share in shared_out(start or self._first(), end, tasks)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         from seine.runtime.flow.read_source import read_source
@@ -320,8 +318,10 @@ class TopicReader(DataSourceStreamReader):
 
         entry, place = task_of_batch(self._start)
         branch, reading = self._reading.branch, self._reading
-        records = read_ranges(reading.settings, partition.value, reading.columns)
-        yield to_batch(read_source(self._folder, entry, branch.stream, place, records, branch.born))
+        ranges, partitions = partition.value
+        records = read_ranges(reading.settings, ranges, reading.columns)
+        rows = read_source(self._folder, entry, branch.stream, place, records, branch.born, partitions)
+        yield to_batch(rows)
 
     def stop(self) -> None:
         if self._client is not None:

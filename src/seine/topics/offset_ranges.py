@@ -6,12 +6,12 @@
 The form is that of Spark's own Kafka source, so a checkpoint of one is read by the other. A partition that
 the start does not know is a new one, and is read from 0.
 Law: the ranges of a task depend on start, end and the number of tasks alone: a repeated micro-batch has them
-again, in the order of topic and partition.
+again, in the order of topic and partition. All records of a partition in a micro-batch are one task's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from seine.topics.trouble import LostRecords
@@ -83,26 +83,45 @@ def limited(start: Offsets, latest: Offsets, most: int) -> Offsets:
     return end
 
 
-def shared_out(ranges: Sequence[OffsetRange], tasks: int) -> list[list[OffsetRange]]:
-    """Consecutive ranges for each of at most so many tasks, with as many records each; a range may be cut.
+class TaskRanges(NamedTuple):
+    """What one task reads, and the names of all partitions that there are by then."""
 
-    Few records are one task: what a task costs would be more than they do.
+    ranges: list[OffsetRange]
+    partitions: tuple[str, ...]
 
-    >>> for share in shared_out([OffsetRange("t", 0, 0, 60_000), OffsetRange("t", 1, 5, 20_005)], 2):
-    ...     print([one[1:] for one in share])
-    [(0, 0, 40000)]
-    [(0, 40000, 60000), (1, 5, 20005)]
+
+def shared_out(start: Offsets, end: Offsets, tasks: int) -> list[TaskRanges]:
+    """Whole ranges for each of at most so many tasks, with about as many records each.
+
+    The records of a partition are judged in their order, so no range is divided. Few records are one task:
+    what a task costs would be more than they do. New partitions are named even if nothing is in them.
+
+    >>> start, end = {"t": {"0": 0, "1": 5}}, {"t": {"0": 60_000, "1": 20_005, "2": 3}}
+    >>> for task in shared_out(start, end, 2): print([one[1:] for one in task.ranges], task.partitions[2])
+    [(0, 0, 60000)] t/2
+    [(1, 5, 20005), (2, 0, 3)] t/2
     """
+    ranges = ranges_between(start, end)
+    names = partition_names(end)
+    if not ranges:
+        return [TaskRanges([], names)] if names != partition_names(start) else []
     size = max(_TASK_RECORDS, -(-sum(one.size for one in ranges) // tasks))
-    shares: list[list[OffsetRange]] = []
+    shares: list[TaskRanges] = []
     room = 0
     for one in ranges:
-        begin = one.begin
-        while begin < one.end:
-            if not room:
-                shares.append([])
-                room = size
-            end = min(one.end, begin + room)
-            shares[-1].append(one._replace(begin=begin, end=end))
-            room, begin = room - (end - begin), end
+        if room <= 0:
+            shares.append(TaskRanges([], names))
+            room = size
+        shares[-1].ranges.append(one)
+        room -= one.size
     return shares
+
+
+def partition_names(offsets: Offsets) -> tuple[str, ...]:
+    """The partitions that offsets have, in their order.
+
+    >>> partition_names({"b": {"10": 0, "9": 4}, "a": {"0": 7}})
+    ('a/0', 'b/9', 'b/10')
+    """
+    places = sorted((topic, int(place)) for topic, places in offsets.items() for place in places)
+    return tuple(f"{topic}/{place}" for topic, place in places)

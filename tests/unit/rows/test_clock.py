@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 from seine.rows.clock import Clock, ClockPart, raise_clock
+from seine.rows.delta import NEVER
 from tests.support.seeds import seed_range
 
 
@@ -18,7 +19,7 @@ def test_the_clock_of_all_parts_by_brute_force() -> None:
         tasks: list[list[tuple[str, int]]] = [[] for _ in range(3)]
         for row in rows:
             tasks[rng.randrange(3)].append(row)
-        parts = [ClockPart("s", "plain", lateness, known, _largest(task)) for task in tasks]
+        parts = [ClockPart("s", "plain", lateness, known, _largest(task), _latest(task)) for task in tasks]
         rng.shuffle(parts)
         clock = raise_clock(Clock({"s": before, "t": 5}, {"plain": 7}), parts)
         values = {value for value, _ in rows} | set(known) if rows else set()
@@ -33,3 +34,7 @@ def test_the_clock_of_all_parts_by_brute_force() -> None:
 
 def _largest(rows: list[tuple[str, int]]) -> dict[str, int]:
     return {value: max(ts for other, ts in rows if other == value) for value, _ in rows}
+
+
+def _latest(rows: list[tuple[str, int]]) -> int:
+    return max((ts for _, ts in rows), default=NEVER)

@@ -9,7 +9,9 @@ import pytest
 from seine.topics.offset_ranges import (
     OffsetRange,
     Offsets,
+    TaskRanges,
     limited,
+    partition_names,
     ranges_between,
     refuse_lost,
     shared_out,
@@ -54,10 +56,11 @@ def test_all_records_are_read_once_and_in_order(seed: int) -> None:
         most = rng.randrange(1, 100_000)
         end = limited(position, latest, most)
         wanted = ranges_between(position, end)
-        shares = shared_out(wanted, tasks := rng.randrange(1, 5))
-        planned = [one for share in shares for one in share]
-        assert len(shares) <= tasks and all(shares)
-        assert planned == sorted(planned) and _records(planned) == _records(wanted)
+        shares = shared_out(position, end, tasks := rng.randrange(1, 5))
+        planned = [one for share in shares for one in share.ranges]
+        assert len(shares) <= tasks and (all(share.ranges for share in shares) or not wanted)
+        assert planned == wanted, "no range is divided"
+        assert all(share.partitions == partition_names(end) for share in shares)
         assert sum(one.size for one in wanted) <= most + len(wanted)
         read, position = read + planned, end
     expected = ranges_between(first, position)
@@ -93,6 +96,11 @@ def test_what_is_next_must_be_there() -> None:
 
 
 def test_few_records_are_one_task() -> None:
-    ranges = [OffsetRange("a", place, 0, 10) for place in range(64)]
-    assert shared_out(ranges, 8) == [ranges]
-    assert shared_out([], 8) == []
+    start, end = ({"a": {str(place): offset for place in range(64)}} for offset in (0, 10))
+    (task,) = shared_out(start, end, 8)
+    assert len(task.ranges) == len(task.partitions) == 64
+    assert shared_out(end, end, 8) == []
+
+
+def test_a_partition_that_is_new_and_empty_is_named() -> None:
+    assert shared_out({"a": {"0": 5}}, {"a": {"0": 5, "1": 0}}, 8) == [TaskRanges([], ("a/0", "a/1"))]

@@ -28,6 +28,7 @@ from seine.algebra.types import (
 )
 from seine.errors import ScriptError
 from seine.frontends.script.from_source import SourceClauses
+from seine.frontends.script.using_clause import key_columns
 from seine.frontends.text.cursor import Cursor, Duration, Name, read_duration
 from seine.frontends.text.lexer import Token, TokenKind, suggest
 
@@ -167,8 +168,6 @@ def _finish(cursor: Cursor, clauses: _Clauses) -> StreamDef:
     clauses.source.check_schema(cursor, clauses.fields, time)
     if clauses.retractable:
         _refuse_retractable(cursor, clauses.punctuated)
-    if clauses.source.is_spark:
-        _refuse_unique(cursor, clauses.punctuated)
 
     def length(duration: Duration | None, least: int) -> int | None:
         return None if duration is None else _length(cursor, duration, plain, least)
@@ -177,19 +176,20 @@ def _finish(cursor: Cursor, clauses: _Clauses) -> StreamDef:
         lifespan, timeout = length(one.lifespan, 1), length(one.timeout, 0)
         return Scheme(one.columns, lifespan, one.unique is not None, timeout, one.reused is not None)
 
-    return with_since(
-        StreamDef(
-            name=clauses.name.key,
-            fields=clauses.fields,
-            time=time,
-            source=clauses.source.finish(cursor, clauses.fields),
-            window=length(clauses.window, 1),
-            lateness=length(clauses.lateness, 0) or 0,
-            schemes=tuple(map(scheme, clauses.punctuated)),
-            retractable=clauses.retractable or False,
-            importance=_importance_column(cursor, clauses),
-        )
+    stream = StreamDef(
+        name=clauses.name.key,
+        fields=clauses.fields,
+        time=time,
+        source=clauses.source.finish(cursor, clauses.fields),
+        window=length(clauses.window, 1),
+        lateness=length(clauses.lateness, 0) or 0,
+        schemes=tuple(map(scheme, clauses.punctuated)),
+        retractable=clauses.retractable or False,
+        importance=_importance_column(cursor, clauses),
     )
+    if stream.reader is not None:
+        _refuse_unique(cursor, stream, clauses.punctuated)
+    return with_since(stream)
 
 
 def _refuse_retractable(cursor: Cursor, schemes: list[_SchemeClause]) -> None:
@@ -205,12 +205,15 @@ def _refuse_retractable(cursor: Cursor, schemes: list[_SchemeClause]) -> None:
             raise cursor.error(message, hint, at=scheme.reused)
 
 
-def _refuse_unique(cursor: Cursor, schemes: list[_SchemeClause]) -> None:
-    """Refuse UNIQUE of a stream that many tasks read side by side."""
+def _refuse_unique(cursor: Cursor, stream: StreamDef, schemes: list[_SchemeClause]) -> None:
+    """Refuse UNIQUE of a stream that many tasks read side by side, unless equal values share a partition."""
+    key = key_columns(dict(stream.source.options)) if stream.source is not None else ()
+    chosen = {place for place, field in enumerate(stream.declared) if field.name in key}
     for scheme in schemes:
-        if scheme.unique:
+        if scheme.unique and not (stream.by_partition and chosen and chosen <= {*scheme.columns}):
             message = "UNIQUE needs one reader that sees all tuples: a stream that Spark reads has many"
-            raise cursor.error(message, "leave UNIQUE out, or send punctuations", at=scheme.unique)
+            hint = "leave UNIQUE out, send punctuations, or name the key by which a topic is partitioned"
+            raise cursor.error(message, hint, at=scheme.unique)
 
 
 def _time_column(cursor: Cursor, clauses: _Clauses) -> int:

@@ -99,7 +99,7 @@ def _open_at_once(path: str, flags: int) -> int:
 
 OPTIONS = {"JSON": (), "CSV": ("header", "delimiter"), "PARQUET": (), "XML": ("feed",), "AVRO": AVRO_OPTIONS}
 FORMATS = tuple(OPTIONS)
-SPARK_OPTIONS = ("clock", "start")  # of a stream that Spark reads
+SPARK_OPTIONS = ("clock", "start", "key")  # of a stream that Spark reads
 RELATION_OPTIONS = ("follow", "table", "version", "notify")
 _NOT_PATHS = (
     "feed",

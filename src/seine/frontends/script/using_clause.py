@@ -11,16 +11,17 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from urllib.parse import urlsplit
 
-from seine.algebra.definitions import SparkReader
+from seine.algebra.definitions import LARGEST_CLOCK, TOPICS, SparkReader
 from seine.algebra.types import Field
 from seine.frontends.text.cursor import Cursor
 from seine.frontends.text.lexer import Token, TokenKind
 
-KAFKA = "kafka"
+KAFKA = TOPICS
 RECORDS = {
     KAFKA: None,
     "text": None,
@@ -167,9 +168,11 @@ def finish_reader(
     """The reader, once all clauses are parsed; refuses a clock or a start that it does not have."""
     clock, start = options.get("clock"), options.get("start")
     names = [column.name for column in fields]
-    if clock is not None and clock not in names and not (clause.name == KAFKA and clock == "partition"):
-        what = "a column of the stream, or 'partition'" if clause.name == KAFKA else "a column of the stream"
+    others = ("partition", LARGEST_CLOCK) if clause.name == KAFKA else ()
+    if clock is not None and clock not in names and clock not in others:
+        what = "a column of the stream" + "".join(f", or '{other}'" for other in others)
         raise cursor.error(f"clock names {what}, not '{clock}'", at=places["clock"])
+    _check_key(cursor, clause, names, options, places)
     if start is not None and clause.name != KAFKA:
         hint = "give that format's own option in OPTIONS"
         raise cursor.error(f"start is for kafka, not for {clause.name}", hint, at=places["start"])
@@ -177,6 +180,31 @@ def finish_reader(
         hint = "write 'earliest', 'latest' or a time such as '2026-01-31T12:00:00Z'"
         raise cursor.error(f"'{start}' is no place to start at", hint, at=places["start"])
     return SparkReader(clause.name, tuple(clause.options.items()))
+
+
+def _check_key(
+    cursor: Cursor,
+    clause: UsingClause,
+    names: list[str],
+    options: dict[str, str],
+    places: dict[str, Token],
+) -> None:
+    if "key" not in options:
+        return
+    if clause.name != KAFKA:
+        raise cursor.error(f"key is for kafka, not for {clause.name}", at=places["key"])
+    for name in key_columns(options):
+        if name not in names:
+            raise cursor.error(f"key names columns of the stream, not '{name}'", at=places["key"])
+
+
+def key_columns(options: Mapping[str, str]) -> tuple[str, ...]:
+    """The columns by which a producer chooses the partition.
+
+    >>> key_columns({"key": "item, shop"}), key_columns({})
+    (('item', 'shop'), ())
+    """
+    return tuple(name.strip() for name in options["key"].split(",")) if "key" in options else ()
 
 
 def _is_instant(text: str) -> bool:

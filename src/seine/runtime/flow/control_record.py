@@ -42,7 +42,8 @@ class ControlRecord(Struct, frozen=True):
     def merged(records: Sequence[ControlRecord]) -> ControlRecord | None:
         """The one record that those of all tasks make; None if there is none.
 
-        >>> one = ControlRecord(7, 1, Clock({"s": 5}), parts=(ClockPart("s", "plain", 0, {"": 5}, {"": 9}),))
+        >>> part = ClockPart("s", "plain", 0, {"": 5}, {"": 9}, 9)
+        >>> one = ControlRecord(7, 1, Clock({"s": 5}), parts=(part,))
         >>> ControlRecord.merged([one, replace(one, parts=())]).clock.watermarks
         {'s': 9}
         """

@@ -13,23 +13,24 @@ from __future__ import annotations
 import json
 import os
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import BinaryIO, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from seine.algebra.definitions import StreamDef
-from seine.intake.admission import Admitted
+from seine.intake.admission import Admission, Admitted
+from seine.intake.admission_rules import AdmissionRule, ByBatch, ByPartition
 from seine.intake.arrived_records import ArrivedRecords, asks_for_arrival, only_topic, parser_of
-from seine.intake.batch_admission import BatchAdmission
-from seine.intake.future_lines import refuse_future
+from seine.intake.future_lines import refuse_ahead_by_lane, refuse_future
 from seine.intake.intake_state import SparkState, StreamState
 from seine.intake.journal import Entry, run_name
-from seine.intake.parsed import DeadLine
+from seine.intake.parsed import DeadLine, Parsed
 from seine.intake.punctuations import PunctuationStore
 from seine.rows.arrow_ipc import ipc_pieces
 from seine.rows.clock import ClockPart, largest
+from seine.rows.delta import NEVER
 from seine.runtime.flow.admitted_rows import punctuation_delta, source_delta
 from seine.runtime.flow.control_record import ControlRecord
 from seine.runtime.flow.dataflow import CompiledVersion, compiled_version, set_compiled_aside
@@ -43,19 +44,26 @@ _PIECE_BYTES = 32 * 1024 * 1024
 
 
 def read_source(
-    folder: str, number: int, stream: str, place: int, batches: Iterable[pa.RecordBatch], born: int = 0
+    folder: str,
+    number: int,
+    stream: str,
+    place: int,
+    batches: Iterable[pa.RecordBatch],
+    born: int = 0,
+    partitions: Sequence[str] = (),
 ) -> list[Row]:
     """Read the rows of a stream that one task of a micro-batch is given; `place` is that of the task.
 
-    `born` is the entry with which that stream began. If it has been dropped since, nobody wants its rows,
-    though the pipeline reads them until it hands over.
+    Of topics it has whole partitions, and `partitions` are all that there are. `born` is the entry with which
+    that stream began. If it has been dropped since, nobody wants its rows, though the pipeline reads them
+    until it hands over.
     """
     deployment = Deployment(folder)
     entry = deployment.journal.load(number)
     with task_at_work(deployment, number) as emission:
         if not _stands(deployment, entry, stream, born):
             return _controls(deployment, entry)
-        return _SourceTask(deployment, entry, stream, place).run(batches, emission)
+        return _SourceTask(deployment, entry, stream, place, partitions).run(batches, emission)
 
 
 def _stands(deployment: Deployment, entry: Entry, stream: str, born: int) -> bool:
@@ -76,58 +84,74 @@ def _controls(deployment: Deployment, entry: Entry, *parts: ClockPart) -> list[R
 class _SourceTask:
     """One task: what it has seen so far."""
 
-    def __init__(self, deployment: Deployment, entry: Entry, name: str, place: int) -> None:
+    def __init__(
+        self, deployment: Deployment, entry: Entry, name: str, place: int, partitions: Sequence[str]
+    ) -> None:
         self._deployment, self._entry, self._place = deployment, entry, place
         self._here = compiled_version(deployment.folder, entry.network, entry.withheld)
         self._stream: StreamDef = self._here.version.streams[name]
         state = entry.intake.streams.get(name, StreamState())
         self._spark, self._latest = state.spark or SparkState(), state.latest
-        self._admission = _admission(deployment.folder, entry, self._stream, place)
+        self._lanes: ByPartition | None = None
+        if self._stream.by_partition:
+            clock = state.admission.clock
+            self._lanes = ByPartition(self._stream, self._spark.partitions, partitions, clock)
+        self._partitions = tuple(partitions)
+        self._admission = _admission(deployment.folder, entry, self._stream, self._lanes or ByBatch(place))
         self._parse = parser_of(self._stream)
         self._letters = _LetterFile(deployment.results(entry.number))
         self._seen: dict[str, int] = {}
         self._promised: list[pa.RecordBatch] = []
         self._rows = self._late = 0
+        self._accepted = NEVER  # the largest timestamp that was let in
 
     def run(self, batches: Iterable[pa.RecordBatch], emission: Emission) -> list[Row]:
         for piece in _pieces(batches):
             self._take(ArrivedRecords(piece, only_topic(self._stream)), emission)
         set_compiled_aside(self._here)
-        part = ClockPart(
-            self._stream.name, self._stream.domain, self._stream.lateness, self._spark.active, self._seen
-        )
+        known, seen = self._spark.active, self._seen
+        if self._lanes is not None:
+            self._lanes.end()
+            known, seen = self._lanes.active, self._lanes.came_to()
+        stream = self._stream
+        part = ClockPart(stream.name, stream.domain, stream.lateness, known, seen, self._accepted)
         rows = _controls(self._deployment, self._entry, part)
         report, number = self._report(), self._entry.number
         return rows + rows_of(self._deployment, emission, number, 0, self._place, StageReport(), report)
 
     def _take(self, arrived: ArrivedRecords, emission: Emission) -> None:
-        parsed = self._parse(arrived)
-        arrivals = arrived.arrivals() if asks_for_arrival(self._stream) else 0
-        parsed = refuse_future(self._stream, parsed, arrivals, self._latest)
-        self._latest = max(self._latest, parsed.tuples.latest())
+        parsed = self._refuse_future(arrived, self._parse(arrived))
         admitted = self._admission.admit(parsed)
         for letter in admitted.dead:
             line = DeadLine(letter["line"], letter["reason"], letter["record"])
             self._letters.write(arrived.letter(self._stream.name, line))
         self._rows += admitted.rows.num_rows
         self._late += admitted.late
-        self._seen = largest([self._seen, self._clocks(arrived, admitted)])
+        self._accepted = max(self._accepted, admitted.latest)
+        if self._lanes is None:
+            self._seen = largest([self._seen, self._clocks(admitted)])
         if admitted.punctuations.num_rows:
             self._promised.append(admitted.punctuations)
         _push(self._here, self._stream, self._entry, admitted, emission)
 
-    def _clocks(self, arrived: ArrivedRecords, admitted: Admitted) -> dict[str, int]:
+    def _refuse_future(self, arrived: ArrivedRecords, parsed: Parsed) -> Parsed:
+        arrivals = arrived.arrivals() if asks_for_arrival(self._stream) else 0
+        if self._lanes is not None:
+            self._lanes.begin(arrived.origins(self._lanes))
+            if self._stream.domain == "plain":
+                return refuse_ahead_by_lane(self._stream, parsed, self._lanes)
+        parsed = refuse_future(self._stream, parsed, arrivals, self._latest)
+        self._latest = max(self._latest, parsed.tuples.latest())
+        return parsed
+
+    def _clocks(self, admitted: Admitted) -> dict[str, int]:
         """The largest timestamp of each clock value among the rows that were let in."""
         if not admitted.rows.num_rows:
             return {}
-        if self._stream.clock is None:
+        if self._stream.clock_column is None:
             return {"": admitted.latest}
-        names = [field.name for field in self._stream.declared]
         times = admitted.rows.column(f"c{self._stream.time}").cast(pa.int64())
-        if self._stream.clock in names:
-            values = admitted.rows.column(f"c{names.index(self._stream.clock)}").cast(pa.string())
-        else:
-            values = arrived.partitions(self._admission.admitted_numbers)
+        values = admitted.rows.column(f"c{self._stream.clock_column}").cast(pa.string())
         table = pa.table({"value": pc.fill_null(values, ""), "time": times})
         clocks = table.group_by("value").aggregate([("time", "max")])
         return dict(zip(clocks["value"].to_pylist(), clocks["time_max"].to_pylist(), strict=True))
@@ -147,6 +171,10 @@ class _SourceTask:
             self._letters.reason,
             letters,
             self._letters.bytes,
+            {} if self._lanes is None else self._lanes.clocks,
+            {} if self._lanes is None else self._lanes.reached,
+            self._partitions,
+            self._accepted,
         )
 
 
@@ -161,15 +189,15 @@ class _KnownPromises(NamedTuple):
 _known: dict[tuple[str, str], _KnownPromises] = {}  # by folder and stream; runs never change under a name
 
 
-def _admission(folder: str, entry: Entry, stream: StreamDef, place: int) -> BatchAdmission:
+def _admission(folder: str, entry: Entry, stream: StreamDef, rule: AdmissionRule) -> Admission:
     """The judge of a task; punctuations are made ready once for as long as they are the same."""
     state = entry.intake.streams.get(stream.name, StreamState())
     key, names = (folder, stream.name), state.admission.punctuations
     last = _known.get(key)
     if last is not None and (last.stream, last.runs) == (stream, names):
-        return BatchAdmission(stream, state.admission, place=place, kept=last.stores)
+        return Admission(stream, state.admission, rule=rule, kept=last.stores)
     runs = {name: entry.run(run_name(stream.name, name)) for several in names for name in several}
-    admission = BatchAdmission(stream, state.admission, runs, place)
+    admission = Admission(stream, state.admission, runs, rule)
     if any(known != folder for known, _ in _known):
         _known.clear()  # one pipeline at a time is at work here
     _known[key] = _KnownPromises(stream, names, admission.kept)

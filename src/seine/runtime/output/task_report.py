@@ -107,6 +107,8 @@ class SourceReport(Struct, frozen=True):
     """What a task let in of a stream that Spark reads: what admission goes on with, and the dead letters.
 
     `seen` has the largest timestamp of each clock value; `punctuations`, as Arrow, are those that it let in;
+    of a topic, `clocks` has by partition to where each clock value came, and `reached` how far lines were
+    ahead; `partitions` are all that there are, and `latest` is the largest timestamp that was let in.
     `letters` is the file of `dead` dead letters below the results of the entry, the last with this `reason`;
     it has `letter_bytes`.
     """
@@ -121,6 +123,10 @@ class SourceReport(Struct, frozen=True):
     reason: str = ""
     letters: str = ""
     letter_bytes: int = 0
+    clocks: dict[str, dict[str, int]] = {}
+    reached: dict[str, dict[str, int]] = {}
+    partitions: tuple[str, ...] = ()
+    latest: int = NEVER
 
 
 class TaskReport(Struct, frozen=True):

@@ -29,8 +29,9 @@ from seine.algebra.plan_text import column_name, interval_text
 from seine.errors import RunError, SeineError, printable
 from seine.frontends.script.parser import parse_script
 from seine.frontends.script.script import Declarations, Script
+from seine.intake.admission import Admission
+from seine.intake.admission_rules import ByBatch
 from seine.intake.arrived_records import ArrivedRecords, asks_for_arrival, only_topic, parser_of
-from seine.intake.batch_admission import BatchAdmission
 from seine.intake.future_lines import refuse_future
 from seine.intake.intake_state import StreamState
 from seine.intake.stream_status import StreamStatus
@@ -218,7 +219,7 @@ def topic_rows(stream: StreamDef, reading: SparkReading) -> list[pa.RecordBatch]
             f"the rows of stream {stream.name} go through Spark's tasks alone",
             hint="try the query on a file of such rows: seine try",
         )
-    admission, parse, rows = BatchAdmission(stream), parser_of(stream), []
+    admission, parse, rows = Admission(stream, rule=ByBatch()), parser_of(stream), []
     for batch in _records(topics, reading):
         arrived = ArrivedRecords(batch, only_topic(stream))
         arrivals = arrived.arrivals() if asks_for_arrival(stream) else 0

@@ -43,7 +43,7 @@ def test_the_schema_is_part_of_the_stream(tmp_path: Path) -> None:
     stream = _parse(tmp_path, options="WITH (schema = 's.avsc', schema_id = '17', clock = 'partition')")
     assert stream.source is not None
     options = dict(stream.source.options)
-    assert stream.source.format == "AVRO" and options["schema_id"] == "17" and stream.clock == "partition"
+    assert stream.source.format == "AVRO" and options["schema_id"] == "17" and options["clock"] == "partition"
     (tmp_path / "s.avsc").unlink()
     assert json.loads(options["schema"])["fields"][1] == TS
     assert stream_from_json(stream_to_json(stream)) == stream

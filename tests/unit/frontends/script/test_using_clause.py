@@ -23,8 +23,23 @@ def test_a_topic() -> None:
     assert stream.source is not None and stream.window == 5
     options = (("subscribe", "bids"), ("kafka.bootstrap.servers", "h:9092"))
     assert stream.reader == SparkReader("kafka", options)
-    assert (stream.source.path, stream.source.format, stream.clock) == ("", "CSV", "partition")
+    assert (stream.source.path, stream.source.format, stream.by_partition) == ("", "CSV", True)
     assert stream_from_json(stream_to_json(stream)) == stream
+
+
+def test_the_clock_of_a_topic() -> None:
+    assert _stream(KAFKA).patience == 30_000_000
+    largest = _stream(f"{KAFKA} WITH (clock = 'largest', idle = INTERVAL '5' SECOND)")
+    assert not largest.by_partition and largest.patience == 5_000_000
+    by_value = _stream(f"{KAFKA} WITH (clock = 'a')")
+    assert by_value.by_partition and by_value.clock_column == 0
+    other = _stream("USING json OPTIONS (path 'x') WITH (clock = 'a')")
+    assert not other.by_partition and other.clock_column == 0 and other.patience is None
+
+
+def test_equal_keys_share_a_partition() -> None:
+    (scheme,) = _stream(f"UNIQUE (a) {KAFKA} WITH (key = 'a')").schemes
+    assert scheme.unique
 
 
 def test_a_url_is_short_for_a_topic() -> None:
@@ -76,6 +91,10 @@ def test_a_secret_is_only_named() -> None:
         (KAFKA + " WITH (header = 'true')", "has no option header"),
         ("FROM 's.jsonl' WITH (clock = 'a')", "clock is for a stream that Spark reads"),
         (f"UNIQUE (a) {KAFKA}", "UNIQUE needs one reader"),
+        (f"UNIQUE (a) {KAFKA} WITH (key = 'a, ts')", "UNIQUE needs one reader"),
+        (f"UNIQUE (a) {KAFKA} WITH (key = 'a', clock = 'largest')", "UNIQUE needs one reader"),
+        (KAFKA + " WITH (key = 'b')", "key names columns of the stream, not 'b'"),
+        ("USING json OPTIONS (path 'x') WITH (key = 'a')", "key is for kafka, not for json"),
     ],
 )
 def test_refusals(clauses: str, message: str) -> None:

@@ -13,9 +13,10 @@ import pytest
 
 from seine.errors import SeineError
 from seine.frontends.script.parser import read_script
-from seine.intake.arrived_records import WALL
+from seine.intake.arrived_records import TOPIC, WALL
 from seine.intake.intake import Intake
 from seine.intake.journal import Journal
+from seine.rows.delta import NEVER
 from seine.run_local import run_local
 from seine.storage.local import LocalStore
 from tests.support.paced_rig import NOON, PacedRig, Task, lines_of_files, records_of_topic
@@ -78,6 +79,8 @@ def test_answers_are_those_of_files_in_order(
     assert rig.letters() == []
 
 
+_TOPIC = "kafka OPTIONS (subscribe 'bids', kafka.bootstrap.servers 'nowhere:1')"
+_TABLE = "delta OPTIONS (path 'bids')"
 SHORT = """\
 CREATE STREAM bid (item BIGINT, price BIGINT, ts {type}) TIMESTAMP BY ts WINDOW {window} {clauses}
   USING kafka OPTIONS (subscribe 'bids', kafka.bootstrap.servers 'nowhere:1') {options};
@@ -93,12 +96,13 @@ def _rig(
     clauses: str = "",
     options: str = "",
     type_: str = "BIGINT",
+    topic: bool = True,
     **more: object,
 ) -> PacedRig:
     window = "100" if type_ == "BIGINT" else "INTERVAL '1' DAY"
     script = tmp_path / "short.sql"
     text = SHORT.format(type=type_, window=window, clauses=clauses, options=options)
-    script.write_text(text, encoding="utf-8")
+    script.write_text(text if topic else text.replace(_TOPIC, _TABLE), encoding="utf-8")
     return PacedRig(script, tmp_path, monkeypatch, **more)
 
 
@@ -106,8 +110,10 @@ def _bid(item: int, price: int, ts: object) -> bytes:
     return json.dumps({"item": item, "price": price, "ts": ts}).encode()
 
 
-def test_late_is_by_micro_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rig = _rig(tmp_path, monkeypatch, "LATENESS 2")
+def test_late_is_by_micro_batch_where_the_largest_clock_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rig = _rig(tmp_path, monkeypatch, "LATENESS 2", "WITH (clock = 'largest')")
     first = [("bid", records_of_topic([_bid(1, 20, 9), _bid(1, 21, 3)]))]
     second = [("bid", records_of_topic([_bid(1, 22, 7), _bid(1, 23, 6), _bid(1, 24, 12)], 3, 40))]
     rig.run([first, second])
@@ -162,17 +168,84 @@ def test_a_silent_clock_value_is_left_out(tmp_path: Path, monkeypatch: pytest.Mo
     assert [letter["offset"] for letter in rig.letters()] == [1]
 
 
-def test_a_punctuation_binds_later_micro_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rig = _rig(tmp_path, monkeypatch, "PUNCTUATED ON (item)")
+@pytest.mark.parametrize("largest", [False, True])
+def test_a_punctuation_binds_its_partition_and_later_micro_batches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, largest: bool
+) -> None:
+    """Where the largest clock counts it binds later micro-batches alone."""
+    options = "WITH (clock = 'largest')" if largest else ""
+    rig = _rig(tmp_path, monkeypatch, "PUNCTUATED ON (item)", options)
     promise = b'{"@punctuate": {"item": 1}, "ts": 5}'
-    rig.batch(
-        [("bid", records_of_topic([promise, _bid(1, 20, 5)])), ("bid", records_of_topic([_bid(1, 30, 5)], 1))]
-    )
+    first = [_bid(1, 19, 5), promise, _bid(1, 20, 5)]
+    both = pa.concat_batches([records_of_topic(first), records_of_topic([_bid(1, 30, 5)], 1)])
+    rig.batch([("bid", both)])
     rig.reopen()
-    rig.batch([("bid", records_of_topic([_bid(1, 40, 6), _bid(2, 50, 6)], 0, 2))])
+    rig.batch([("bid", records_of_topic([_bid(1, 40, 6), _bid(2, 50, 6)], 1, 1))])
     rig.run([])
-    assert sorted(r["row"]["price"] for r in rig.records() if r["query"] == "dear") == [20, 30, 50]
-    assert [letter["reason"] for letter in rig.letters()] == ["breaks an earlier punctuation on (item)"]
+    prices = [19, 20, 30, 50] if largest else [19, 30, 50]
+    assert sorted(r["row"]["price"] for r in rig.records() if r["query"] == "dear") == prices
+    places = [(letter["partition"], letter["offset"]) for letter in rig.letters()]
+    assert places == ([] if largest else [(0, 2)]) + [(1, 1)]
+    assert {letter["reason"] for letter in rig.letters()} == {"breaks an earlier punctuation on (item)"}
+
+
+def test_topics_of_equal_partition_numbers_are_told_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    two = SHORT.replace("'bids'", "'bids, more'").format(
+        type="BIGINT", window=9, clauses="RETRACTABLE", options=""
+    )
+    script = tmp_path / "two.sql"
+    script.write_text(two, encoding="utf-8")
+    rig = PacedRig(script, tmp_path, monkeypatch)
+    parts = []
+    for topic in ("bids", "more"):
+        records = records_of_topic([_bid(1, 20, 5)])
+        parts.append(records.append_column(TOPIC, pa.array([topic])))
+    rig.run([[("bid", pa.concat_batches(parts))]])
+    assert [record["row"]["price"] for record in rig.records() if record["query"] == "dear"] == [20, 20]
+
+
+def test_a_partition_without_records_holds_the_stream_back_until_it_is_idle(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rig = _rig(tmp_path, monkeypatch, follow=True)
+    rig.name("bid", 0, 1)
+    rig.set_wall(1000)
+    rig.batch([("bid", records_of_topic([_bid(1, 1, 50)]))])
+    assert rig.watermarks == {"bid": NEVER}
+    (status,) = rig.opened.driver._intake.stream_states()
+    assert status.silent == ("bids/1",)
+    rig.set_wall(1029)
+    assert not rig.opened.driver._feed()
+    rig.batch([("bid", records_of_topic([_bid(1, 1, 51)], 0, 1))])
+    rig.set_wall(1030)  # after 30 seconds, though nothing was declared
+    assert rig.opened.driver._feed()
+    rig.batch([])
+    assert rig.watermarks == {"bid": 51}
+    rig.batch([("bid", records_of_topic([_bid(1, 2, 50), _bid(1, 3, 52)], 1))])
+    assert [letter["offset"] for letter in rig.letters()] == [0]
+    assert rig.opened.driver._intake.stream_states()[0].silent == ()
+
+
+def test_a_record_far_ahead_of_its_lane_moves_no_clock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = "WITH (clock = 'item', ahead = 100)"
+    for cut in (False, True):
+        folder = tmp_path / str(cut)
+        folder.mkdir()
+        rig = _rig(folder, monkeypatch, "", options)
+        records = [_bid(1, 20, 5), _bid(1, 21, 900), _bid(2, 22, 900), _bid(1, 23, 105), _bid(2, 24, 1001)]
+        whole = [[("bid", records_of_topic(records))]]
+        pieces = [[("bid", records_of_topic([one], 0, offset))] for offset, one in enumerate(records)]
+        rig.run(pieces if cut else whole)
+        assert [record["row"]["price"] for record in rig.records() if record["query"] == "dear"] == [
+            20,
+            22,
+            23,
+        ]
+        assert [letter["offset"] for letter in rig.letters()] == [1, 4]
 
 
 def test_a_record_of_the_future_moves_no_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -267,7 +340,7 @@ def test_records_that_are_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rig = _rig(tmp_path, monkeypatch, "RETRACTABLE")
+    rig = _rig(tmp_path, monkeypatch, "RETRACTABLE", topic=False)
     walls = pa.array([NOON] * 3, pa.int64()).cast(pa.timestamp("us", "UTC"))
     columns = {
         "item": [1, 1, None],
