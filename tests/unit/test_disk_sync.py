@@ -40,14 +40,17 @@ def test_a_pipeline_begins_where_one_was_killed_at_its_first_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = Deployment(str(tmp_path))
-    (tmp_path / "networks" / "000000000000").mkdir(parents=True)
-    (tmp_path / "networks" / "000000000000" / "network.json.7.tmp").touch()
+    (tmp_path / "networks" / "000000000000" / "record").mkdir(parents=True)
+    (tmp_path / ".new").mkdir()
+    (tmp_path / ".new" / "begun").touch()
     with monkeypatch.context() as patch:
         patch.setattr(os, "link", _kill)
         with pytest.raises(_Killed):
             made.create(new_settings(2, 1))
     made.refuse_foreign()
     made.create(new_settings(2, 1))
+    (tmp_path / "sinks").mkdir()
+    (tmp_path / "sinks" / "alerts.json.7.tmp").touch()
     made.recover()
     files = [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()]
     assert files == ["settings/000000000000"]

@@ -20,6 +20,7 @@ from pyspark.sql.streaming import StatefulProcessorHandle
 from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
 from seine.runtime.folder.handover import Handover, StateHead
+from seine.runtime.folder.settings import cache_of_this_machine
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -88,8 +89,7 @@ class StateHandles:
         self._stage = stage
         self._before, self._stages_before = before, stages_before
         self._blobs = handle.getMapState("blobs", _NAME, _BLOB)
-        scratch = _scratch()
-        self._cache = os.path.join(scratch, os.path.basename(cache)) if scratch else cache
+        self._cache = cache_of_this_machine(cache)
 
     def open(self, bucket: int) -> Segments:
         from seine.runtime.folder.segments import Segments
@@ -155,9 +155,3 @@ class StateHandles:
 
     def _path(self, name: str) -> str:
         return os.path.join(self._cache, name[:2], name)
-
-
-def _scratch() -> str | None:
-    """The folder that a cluster manager empties after the application; None if there is no manager."""
-    standalone = os.environ.get("SPARK_EXECUTOR_DIRS", "").split(os.pathsep)
-    return standalone[0] or os.environ.get("LOCAL_DIRS", "").split(",")[0] or None

@@ -11,6 +11,7 @@ import pytest
 
 from seine.errors import RunError, ScriptError, SeineError, TakenError
 from seine.lifecycle.view import MissingError
+from seine.runtime.folder.versions import record_of_version
 from seine.service.service import Service, ServiceOptions
 from seine.service.tail import read_records
 from tests.support.everywhere import EVERYWHERE
@@ -337,12 +338,17 @@ def test_a_service_may_be_started_with_more_stages(rig: Rig) -> None:
     assert rig.records("q") == [{"a": 1}]
 
 
+def _record(rig: Rig, version: int) -> Path:
+    (path,) = Path(rig.service.deployment.folder, record_of_version(version)).iterdir()
+    return path
+
+
 def test_a_service_that_cannot_start_lets_go_of_its_folder(rig: Rig, tmp_path: Path) -> None:
     rig.register(STREAM + "CREATE QUERY q AS SELECT a FROM s;")
-    path = Path(rig.service.deployment.versions._path(0)) / "network.json"
+    path = _record(rig, 0)
     rig.service.close()
     whole = path.read_bytes()
-    path.write_bytes(b"{")
+    path.write_bytes(b"\n{")
     for _ in range(2):
         with pytest.raises(SeineError, match="damaged"):
             rig.open()
@@ -350,12 +356,12 @@ def test_a_service_that_cannot_start_lets_go_of_its_folder(rig: Rig, tmp_path: P
     rig.open()
 
 
-@pytest.mark.parametrize("content", [None, b"", b"{", b"\xff", b'{"change": {}'])
+@pytest.mark.parametrize("content", [None, b"", b"\n{", b"\n\xff", b'\n{"change": {}'])
 @pytest.mark.parametrize("version", [0, 2])
 def test_a_damaged_version_is_told(rig: Rig, version: int, content: bytes | None) -> None:
     rig.register(STREAM + "CREATE QUERY q AS SELECT a FROM s;")
     rig.register("CREATE QUERY p AS SELECT a FROM s WHERE a > 1;")
-    path = Path(rig.service.deployment.versions._path(version)) / "network.json"
+    path = _record(rig, version)
     whole = path.read_bytes()
     path.unlink() if content is None else path.write_bytes(content)
     with pytest.raises(SeineError, match="the checkpoint is damaged"):

@@ -48,6 +48,7 @@ from seine.runtime.flow.parcels import Emission, Parcel
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.kept_functions import load_functions
 from seine.runtime.folder.relation_files import RelationFiles
+from seine.runtime.folder.settings import cache_of_this_machine
 from seine.runtime.folder.versions import Version
 from seine.storage.place import store_at
 
@@ -363,14 +364,19 @@ def compile_version(
     buckets, budget = len(deployment.settings.labels), deployment.settings.memory
     if withheld:
         version = deployment.versions.without(number, withheld)
-        relations = RelationFiles(version.relations)
+        relations = _relations(deployment, version)
         return CompiledVersion(version, Dataflow(version.snapshot, buckets, relations, budget), withheld)
     version, changed = deployment.versions.load(number, before.version if before else None)
     if before is None or changed is None or before.version.relations != version.relations:
-        relations = RelationFiles(version.relations)
+        relations = _relations(deployment, version)
         return CompiledVersion(version, Dataflow(version.snapshot, buckets, relations, budget))
     flow = Dataflow(version.snapshot, buckets, before.flow.relations, budget)
     return CompiledVersion(version, flow.follow(before.flow, changed))
+
+
+def _relations(deployment: Deployment, version: Version) -> RelationFiles:
+    cache = cache_of_this_machine(deployment.settings.cache)
+    return RelationFiles(deployment.store, version.relations, cache)
 
 
 _compiled: dict[str, CompiledVersion] = {}

@@ -55,7 +55,7 @@ _NEW = "name a new folder, or an empty one"
 LOG = "log"
 
 # folders of files that are written whole; others have temporary names of their own, or are Spark's
-_WRITTEN_WHOLE = frozenset({"networks", "first_offsets", "sinks", "undelivered"})
+_WRITTEN_WHOLE = frozenset({"first_offsets", "sinks", "undelivered"})
 
 
 class Deployment:
@@ -205,7 +205,7 @@ class Deployment:
 
     @cached_property
     def versions(self) -> Versions:
-        return Versions(self._path("networks"))
+        return Versions(self.store)
 
     def _path(self, *parts: str) -> str:
         return os.path.join(self.folder, *parts)

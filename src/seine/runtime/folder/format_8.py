@@ -2,6 +2,7 @@
 
     settings.json, failures.json         registers
     functions/index.json, <name>.json    one register
+    networks/<v>/network.json, dead.json registers
     journal/entries/<n>/, punctuations/  an object each
     retained/<first>-<last>/             an object each
     handover/<n>/<stage>-<bucket>/       a register, and the segments
@@ -47,6 +48,7 @@ from seine.runtime.folder.kept_functions import (
     PickledFunction,
 )
 from seine.runtime.folder.settings import FORMAT, SETTINGS, damaged, read_record
+from seine.runtime.folder.versions import dead_of_version, record_of_version
 from seine.storage.log import Log, Register
 from seine.storage.store import Store
 from seine.typed_json import typed_value, write_json
@@ -58,6 +60,7 @@ def carry_from_8(store: Store) -> None:
     """Let a folder of format 8 have format 9."""
     _carry_failures(store)
     _carry_functions(store)
+    _carry_versions(store)
     _carry_journal(store)
     _carry_retained(store)
     _carry_handovers(store)
@@ -74,8 +77,10 @@ def settings_of_8(store: Store) -> str:
 def remove_8(store: Store) -> None:
     """Remove what was carried over, `settings.json` at last."""
     functions = [name for name in store.list(f"{FUNCTIONS}/") if name.endswith(".json")]
+    ends = ("/network.json", "/dead.json", ".index")
+    networks = [name for name in store.list("networks/") if name.endswith(ends)]
     tallies = [name for name in os.listdir(store.place) if name.startswith("tally-")]
-    store.delete(["failures.json", "output.json", *tallies, *functions])
+    store.delete(["failures.json", "output.json", *tallies, *functions, *networks])
     for folder in [*_handovers(store), "journal/entries", "journal/punctuations", "retained"]:
         shutil.rmtree(_path(store, folder), ignore_errors=True)
     store.delete(["settings.json"])
@@ -97,6 +102,16 @@ def _carry_functions(store: Store) -> None:
             if not one.module
         }
         _write(store, INDEX, FunctionIndex(kept, pickled))
+
+
+def _carry_versions(store: Store) -> None:
+    """Relations are objects as they are."""
+    for name in store.list("networks/"):
+        number, _, kind = name.removeprefix("networks/").partition("/")
+        if kind == "network.json":
+            _write(store, record_of_version(int(number)), _json(_path(store, name)))
+        elif kind == "dead.json":
+            _write(store, dead_of_version(int(number)), _json(_path(store, name)))
 
 
 def _carry_journal(store: Store) -> None:

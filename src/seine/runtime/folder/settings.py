@@ -90,6 +90,13 @@ def new_cache() -> str:
     return os.path.join(tempfile.gettempdir(), f"seine-cache-{uuid.uuid4().hex}")
 
 
+def cache_of_this_machine(cache: str) -> str:
+    """The folder for decoded state of a pipeline: if there is a cluster manager, one that it empties."""
+    standalone = os.environ.get("SPARK_EXECUTOR_DIRS", "").split(os.pathsep)
+    scratch = standalone[0] or os.environ.get("LOCAL_DIRS", "").split(",")[0]
+    return os.path.join(scratch, os.path.basename(cache)) if scratch else cache
+
+
 SETTINGS = "settings"  # the register that has them
 
 

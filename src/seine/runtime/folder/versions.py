@@ -1,8 +1,10 @@
-"""The network versions of a pipeline on disk: now and then a whole one, between them what changed.
+"""The network versions of a pipeline: now and then a whole one, between them what changed.
 
-    <version>/network.json     the whole network, or the change since the version before
-    <version>/dead.json        what was wrong with the relations that came with it, if anything
-    <version>/relation-0.arrow a relation that came with it; see relation_files
+    networks/<version>/record/     a register: the whole network, or the change since the version before
+    networks/<version>/dead/       a register: what was wrong with relations that came with it, if anything
+    networks/<version>/relation-.. a relation that came with it; see relation_files
+
+A version that no entry names yet may be written again: the change before it never became true.
 
 A registration writes what it changes, not the network; a worker that has one version makes the
 next from it. A whole version is written when the changes since the last one outgrow it.
@@ -12,9 +14,8 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import re
-import shutil
+import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -24,20 +25,23 @@ from msgspec import Struct
 
 from seine.algebra.definitions import StreamDef
 from seine.algebra.serialise import stream_from_json, stream_to_json
-from seine.disk_sync import make_folder, write_whole
 from seine.graph.snapshot import NetworkChange, Snapshot
 from seine.network.network import Network
 from seine.network.network_record import NetworkRecord
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.operators.kinds import KINDS
-from seine.runtime.folder.relation_files import mapped, write_relation
-from seine.runtime.folder.settings import damaged, read_record
+from seine.rows.arrow_ipc import ipc_views
+from seine.runtime.folder.relation_files import mapped
+from seine.runtime.folder.settings import damaged, read_register
+from seine.storage.log import Register
+from seine.storage.store import Store
 from seine.typed_json import write_json
 
 _logger = logging.getLogger(__name__)
 
 LEAST_PENDING_BYTES = 1 << 20  # bytes of changes that are never worth a whole version
-_RELATION = r"\d+/relation-\d+\.arrow"
+_NETWORKS = "networks/"
+_RELATION = r"\d+/relation-[\w.]+"
 _ROW_BYTES = 100  # about what a row of a table takes
 
 Letters = list[dict[str, Any]]
@@ -45,7 +49,7 @@ Letters = list[dict[str, Any]]
 
 @dataclass(frozen=True)
 class Version:
-    """One version: what runs, over which streams, with which relations (paths by name)."""
+    """One version: what runs, over which streams, with which relations (objects by name)."""
 
     number: int
     snapshot: Snapshot
@@ -57,16 +61,16 @@ class VersionRecord(Struct, frozen=True):
     """A version as it is kept: its streams and relations, and the whole network or what changed in it."""
 
     streams: list[dict[str, Any]]  # in their JSON form
-    relations: dict[str, str]  # where they are, below the folder of all versions
+    relations: dict[str, str]  # where they are among all versions
     network: NetworkRecord | None = None
     change: NetworkChange | None = None
 
 
 class Versions:
-    """The versions in one folder."""
+    """The versions in a store."""
 
-    def __init__(self, folder: str) -> None:
-        self._folder = folder
+    def __init__(self, store: Store) -> None:
+        self._store = store
         self._pending: int | None = None  # bytes of changes since the last whole version
         self._whole = 0  # bytes of it
         self._wholes: list[int] = []  # whole versions that were written by this process
@@ -125,7 +129,7 @@ class Versions:
             snapshot, more = snapshot.applied(change, KINDS)
             changed |= more
         streams = {stream.name: stream for stream in map(stream_from_json, newest.streams)}
-        version = Version(number, snapshot, streams, self._relation_paths(newest))
+        version = Version(number, snapshot, streams, _relation_names(newest, self._place(number)))
         return version, None if known is None else changed
 
     def without(self, number: int, withheld: Iterable[str]) -> Version:
@@ -144,10 +148,10 @@ class Versions:
 
     def first(self) -> int:
         """The oldest version that is kept."""
-        try:
-            return min(map(int, os.listdir(self._folder)))
-        except (OSError, ValueError):
-            raise damaged(self._folder) from None
+        numbers = [_version_of(name) for name in self._store.list(_NETWORKS) if "/record/" in name]
+        if not numbers:
+            raise damaged(f"{self._store.place}/networks")
+        return min(numbers)
 
     def _history(
         self, number: int, record: VersionRecord, known: int | None = None
@@ -168,21 +172,14 @@ class Versions:
 
     def _whole_network(self, record: VersionRecord | None) -> NetworkRecord:
         if record is None or record.network is None:
-            raise damaged(self._folder)
+            raise damaged(f"{self._store.place}/networks")
         return record.network
 
     def relations(self, number: int) -> dict[str, pa.RecordBatch]:
         """The relations of a version, mapped."""
-        paths = self._relation_paths(self._read(number))
-        self._written = {name: (mapped(path), path) for name, path in paths.items()}
+        names = _relation_names(self._read(number), self._place(number))
+        self._written = {name: (mapped(self._store, where), where) for name, where in names.items()}
         return {name: batch for name, (batch, _) in self._written.items()}
-
-    def _relation_paths(self, record: VersionRecord) -> dict[str, str]:
-        """Where relations are: a version names them below this folder, which may have been moved."""
-        for place in record.relations.values():
-            if not re.fullmatch(_RELATION, place):
-                raise damaged(self._folder)
-        return {name: os.path.join(self._folder, place) for name, place in record.relations.items()}
 
     def discard_before(self, number: int) -> None:
         """Forget what no version from this one on is made of, whichever process wrote it."""
@@ -190,57 +187,73 @@ class Versions:
         if not bases or bases[-1] == self._first:
             return
         self._first, self._wholes = bases[-1], self._wholes[len(bases) - 1 :]
-        used = {os.path.dirname(path) for _, path in self._written.values()}
-        for name in os.listdir(self._folder):
-            folder = os.path.join(self._folder, name)
-            if int(name) < self._first and folder not in used:
-                shutil.rmtree(folder)
+        used = {where for _, where in self._written.values()}
+        kept = [*self._store.list(_NETWORKS)]
+        self._store.delete([name for name in kept if _version_of(name) < self._first and name not in used])
 
     def dead_letters(self, number: int) -> Letters:
         """What was wrong with the relations that came with a version, if anything was."""
-        path = os.path.join(self._path(number), "dead.json")
-        if not os.path.exists(path):
-            return []
-        with open(path, encoding="utf-8") as file:
-            letters: Letters = json.load(file)
+        content = self._dead(number).read()
+        letters: Letters = [] if content is None else json.loads(content)
         return letters
 
     def _put_relations(self, number: int, relations: Mapping[str, pa.RecordBatch]) -> dict[str, str]:
-        """Write the relations that are not there yet; where each is, below this folder."""
-        for place, (name, batch) in enumerate(sorted(relations.items())):
+        """Write the relations that are not there yet; where each is, among all versions."""
+        for name, batch in sorted(relations.items()):
             known = self._written.get(name)
             if known is None or known[0] is not batch:
-                self._written[name] = (batch, self._put(number, place, batch))
-        return {name: os.path.relpath(self._written[name][1], self._folder) for name in relations}
-
-    def _put(self, number: int, place: int, batch: pa.RecordBatch) -> str:
-        path = os.path.join(self._path(number), f"relation-{place}.arrow")
-        make_folder(self._path(number))
-        write_relation(path, batch)
-        return path
+                where = f"{_NETWORKS}{number:012d}/relation-{uuid.uuid4().hex}"
+                self._store.put(where, ipc_views(batch))
+                self._written[name] = (batch, where)
+        return {name: self._written[name][1].removeprefix(_NETWORKS) for name in relations}
 
     def _write(self, number: int, record: VersionRecord, dead: Iterable[dict[str, Any]]) -> int:
-        folder = self._path(number)
-        make_folder(folder)
-        letters, beside = list(dead), os.path.join(folder, "dead.json")
-        if letters:
-            write_whole(beside, json.dumps(letters).encode())
-        elif os.path.exists(beside):  # of a change that never became true
-            os.remove(beside)
+        letters = json.dumps([*dead]).encode()
+        before = self._dead(number).read() or b"[]"  # there may be some of a change that never became true
+        if letters != before:
+            self._dead(number).change(lambda _: letters)
         content = write_json(record)
-        write_whole(os.path.join(folder, "network.json"), content)
+        self._register(number).change(lambda _: content)
         _logger.info("network version written", extra={"version": number, "bytes": len(content)})
         return len(content)
 
     def _read(self, number: int) -> VersionRecord:
-        path = os.path.join(self._path(number), "network.json")
-        try:
-            return read_record(path, VersionRecord)
-        except FileNotFoundError as error:
-            raise damaged(path) from error
+        record = read_register(self._store, record_of_version(number), VersionRecord)
+        if record is None:
+            raise damaged(self._place(number))
+        return record
 
-    def _path(self, number: int) -> str:
-        return os.path.join(self._folder, f"{number:012d}")
+    def _register(self, number: int) -> Register:
+        return Register(self._store, record_of_version(number))
+
+    def _dead(self, number: int) -> Register:
+        return Register(self._store, dead_of_version(number))
+
+    def _place(self, number: int) -> str:
+        """Where a version is, for people."""
+        return f"{self._store.place}/{record_of_version(number)}"
+
+
+def record_of_version(number: int) -> str:
+    """The register that has a version."""
+    return f"{_NETWORKS}{number:012d}/record"
+
+
+def dead_of_version(number: int) -> str:
+    """The register that has the dead letters of a version."""
+    return f"{_NETWORKS}{number:012d}/dead"
+
+
+def _version_of(name: str) -> int:
+    return int(name.split("/")[1])
+
+
+def _relation_names(record: VersionRecord, place: str) -> dict[str, str]:
+    """The objects that relations are; a record that names others was not written by us."""
+    for where in record.relations.values():
+        if not re.fullmatch(_RELATION, where):
+            raise damaged(place)
+    return {name: f"{_NETWORKS}{where}" for name, where in record.relations.items()}
 
 
 def _stream_forms(streams: Iterable[StreamDef]) -> list[dict[str, Any]]:

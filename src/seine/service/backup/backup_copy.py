@@ -185,7 +185,7 @@ _TEXTS = (
     ("seine_sink", "target"),
     ("seine_setting", "value"),
 )
-_TEXT_FOLDERS = tuple(f"{os.sep}{name}{os.sep}" for name in ("_metadata", "offsets", SETTINGS))
+_TEXT_FOLDERS = tuple(f"{os.sep}{name}{os.sep}" for name in ("_metadata", "offsets", "record", SETTINGS))
 
 
 def relocate(folder: str, old: str, new: str) -> None:

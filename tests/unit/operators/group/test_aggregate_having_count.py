@@ -9,6 +9,7 @@ from seine.network.network import Network, build_network
 from seine.operators.group.aggregate import AggregateNode, least_rows
 from seine.runtime.flow.dataflow import Dataflow
 from seine.runtime.folder.relation_files import RelationFiles
+from seine.storage.memory import MemoryStore
 from tests.support.front_end import parse
 
 STREAM = (
@@ -59,7 +60,8 @@ def test_an_aggregate_is_compiled_anew_when_others_follow_it() -> None:
     delivers = {one.id for one in after.nodes.values() if node.id in one.inputs}
     assert after.nodes[node.id] == node
     first, second = (
-        Dataflow(Snapshot(built.nodes, built.tables), 1, RelationFiles({})) for built in (before, after)
+        Dataflow(Snapshot(built.nodes, built.tables), 1, RelationFiles(MemoryStore(), {}, ""))
+        for built in (before, after)
     )
     operator = first.operator(node)
     assert second.follow(first, set()).operator(node) is operator

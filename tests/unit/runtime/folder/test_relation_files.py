@@ -22,6 +22,7 @@ from seine.algebra.functions import literal, resolve_call
 from seine.algebra.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, Kind, Type
 from seine.errors import SeineError
 from seine.intake import relations
+from seine.network.network import Network
 from seine.operators.join.combination import key_columns
 from seine.operators.join.lookup import index_relation
 from seine.operators.state import relation_index
@@ -29,7 +30,9 @@ from seine.operators.state.relation_index import NUMBER, RelationIndex, open_run
 from seine.operators.state.sorted_run import KEY, SortedRun
 from seine.run_local import run_local
 from seine.runtime.folder import relation_files
-from seine.runtime.folder.relation_files import RelationFiles, mapped, write_relation
+from seine.runtime.folder.relation_files import RelationFiles
+from seine.runtime.folder.versions import Versions
+from seine.storage.local import LocalStore
 from tests.support.seeds import seeds
 
 MONEY = Type(Kind.DECIMAL, 20, 2)
@@ -98,6 +101,14 @@ def test_a_run_that_is_cut_off_is_refused(tmp_path: Path) -> None:
         open_run(str(tmp_path / "run"))
 
 
+def _files(folder: Path, relation: pa.RecordBatch, version: int = 0) -> RelationFiles:
+    """A relation of a version, whose indexes are in the same cache as those of others."""
+    store, network = LocalStore(str(folder / "store")), Network()
+    network.version = version
+    Versions(store).save(network, [], {"r": relation})
+    return RelationFiles(store, Versions(store).load(version)[0].relations, str(folder / "cache"))
+
+
 def _pairs(index: RelationIndex, key: list[pa.Array], count: int) -> list[tuple[int, int]]:
     pairs = [zip(*(a.tolist() for a in candidate), strict=True) for candidate in index.candidates(key, count)]
     return [pair for candidate in pairs for pair in candidate]
@@ -126,43 +137,42 @@ def _brute(ours: list[pa.Array], theirs: list[pa.Array]) -> set[tuple[int, int]]
 @seeds(3)
 def test_lookups_by_every_type_of_key_equal_brute_force(tmp_path: Path, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    path = str(tmp_path / "relation-0.arrow")
     relation, asking = tuples(rng, 60), tuples(rng, 40)
-    write_relation(path, relation)
-    files = RelationFiles({"r": path})
+    files = _files(tmp_path, relation)
     for key in KEYS:
         ours = key_columns(asking, key)
         pairs = _pairs(files.index("r", key), ours, asking.num_rows)
         assert pairs == _pairs(index_relation(relation, key), ours, asking.num_rows)
         assert len(pairs) == len(set(pairs)) > 0
         assert set(pairs) == _brute(ours, key_columns(relation, key))
-    assert len(list(tmp_path.glob("*.index"))) == len(KEYS)
+    assert len(list(tmp_path.rglob("*.index"))) == len(KEYS)
 
 
 @pytest.mark.usefixtures("in_pieces")
 def test_all_tuples_are_found_without_a_key_and_none_in_an_empty_relation(tmp_path: Path) -> None:
-    path = str(tmp_path / "relation-0.arrow")
-    write_relation(path, tuples(np.random.default_rng(1), 3))
-    assert _pairs(RelationFiles({"r": path}).index("r", ()), [], 1) == [(0, 0), (0, 1), (0, 2)]
-    write_relation(path, tuples(np.random.default_rng(1), 0))
-    assert _pairs(RelationFiles({"r": path}).index("r", KEYS[0]), [pa.array([1])], 1) == []
+    three, none = (tuples(np.random.default_rng(1), count) for count in (3, 0))
+    assert _pairs(_files(tmp_path, three).index("r", ()), [], 1) == [(0, 0), (0, 1), (0, 2)]
+    assert _pairs(_files(tmp_path, none, 1).index("r", KEYS[0]), [pa.array([1])], 1) == []
 
 
 @pytest.mark.usefixtures("in_pieces")
-def test_tuples_that_come_to_a_path_do_not_meet_the_index_of_others(tmp_path: Path) -> None:
-    path = str(tmp_path / "relation-0.arrow")
-    for values in ([1, 2, 3], [4, 1]):
-        write_relation(path, pa.record_batch({"c0": pa.array(values)}))
-        index = RelationFiles({"r": path}).index("r", (Column(0, BIGINT),))
-        assert _pairs(index, [pa.array([1])], 1) == [(0, values.index(1))]
+def test_an_index_goes_with_that_of_the_next_version(tmp_path: Path) -> None:
+    """It is found as long as no other tuples are indexed, and those never meet the index of others."""
+    first = _files(tmp_path, pa.record_batch({"c0": pa.array([1, 2, 3])}), 0)
+    other = _files(tmp_path, pa.record_batch({"c0": pa.array([4, 1])}), 1)
+    for files, place in ((first, 0), (other, 1)):
+        for key in ((Column(0, BIGINT),), (Column(0, BIGINT), Column(0, BIGINT))):
+            index = files.index("r", key)
+            assert _pairs(index, [pa.array([1])] * len(key), 1) == [(0, place)]
+        assert len(list(tmp_path.rglob("*.index"))) == 2
+    assert _pairs(first.index("r", (Column(0, BIGINT),)), [pa.array([1])], 1) == [(0, 0)]
 
 
 @pytest.mark.usefixtures("in_pieces")
 def test_an_index_is_built_by_one_of_those_who_ask_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, built = str(tmp_path / "relation-0.arrow"), []
-    write_relation(path, tuples(np.random.default_rng(1), 1000))
+    files, built = _files(tmp_path, tuples(np.random.default_rng(1), 1000)), []
     build = relation_files.write_index
 
     def noted(*args: Any) -> None:
@@ -171,7 +181,8 @@ def test_an_index_is_built_by_one_of_those_who_ask_at_once(
 
     monkeypatch.setattr(relation_files, "write_index", noted)
     with ThreadPoolExecutor(4) as pool:
-        futures = [pool.submit(RelationFiles({"r": path}).index, "r", KEYS[0]) for _ in range(4)]
+        asking = [RelationFiles(files._store, files._names, str(tmp_path / "cache")) for _ in range(4)]
+        futures = [pool.submit(one.index, "r", KEYS[0]) for one in asking]
         answers = [_pairs(one.result(), [pa.array([1])], 1) for one in futures]
     assert len(built) == 1
     assert answers[0]
@@ -205,14 +216,13 @@ def test_a_large_relation_takes_little_memory(tmp_path: Path, monkeypatch: pytes
     try:
         schema = pa.schema([("c0", pa.int64()), ("c1", pa.string())])
         batches = (_piece(start, piece, schema) for start in range(0, piece * pieces, piece))
-        path = str(tmp_path / "relation-0.arrow")
-        write_relation(path, relations.concatenate_batches("relation r", schema, batches))
-        index = RelationFiles({"r": path}).index("r", (Column(1, STRING),))
+        files = _files(tmp_path, relations.concatenate_batches("relation r", schema, batches))
+        index = files.index("r", (Column(1, STRING),))
         wanted = np.random.default_rng(1).integers(0, piece * pieces, 1000)
         [(rows, matched)] = index.candidates([_texts(wanted)], 1000)
         assert index.batch.column(0).take(pa.array(matched)).to_pylist() == wanted[rows].tolist()
         assert len(rows) == 1000
-        peak, size = tracemalloc.get_traced_memory()[1] + pool.max_memory(), mapped(path).nbytes
+        peak, size = tracemalloc.get_traced_memory()[1] + pool.max_memory(), files.tuples("r").nbytes
     finally:
         tracemalloc.stop()
         pa.set_memory_pool(before)

@@ -1,4 +1,4 @@
-"""Network versions on disk, wherever their folder is."""
+"""Network versions, wherever their store is."""
 
 from __future__ import annotations
 
@@ -10,61 +10,74 @@ import pytest
 
 from seine.errors import SeineError
 from seine.network.network import Network
-from seine.runtime.folder.versions import Versions
+from seine.runtime.folder.versions import Versions, record_of_version
+from seine.storage.local import LocalStore
+from seine.storage.log import Register
+from seine.storage.memory import MemoryStore
 
 ROWS = pa.record_batch({"c0": [1, 2]})
 
 
-def saved(folder: Path) -> Path:
-    folder.mkdir()
-    Versions(str(folder)).save(Network(), [], {"r": ROWS})
-    return folder
+def saved() -> MemoryStore:
+    store = MemoryStore()
+    Versions(store).save(Network(), [], {"r": ROWS})
+    return store
 
 
 def test_a_folder_can_be_moved(tmp_path: Path) -> None:
-    moved = saved(tmp_path / "before").rename(tmp_path / "after")
-    assert Versions(str(moved)).relations(0)["r"].equals(ROWS)
-    version, _ = Versions(str(moved)).load(0)
-    assert Path(version.relations["r"]).is_relative_to(moved)
+    Versions(LocalStore(str(tmp_path / "before"))).save(Network(), [], {"r": ROWS})
+    moved = Versions(LocalStore(str((tmp_path / "before").rename(tmp_path / "after"))))
+    assert moved.relations(0)["r"].equals(ROWS)
 
 
 @pytest.mark.parametrize("place", ["/etc/hostname", "../secret.arrow", "0/../../x.arrow"])
-def test_a_version_names_no_file_elsewhere(tmp_path: Path, place: str) -> None:
-    path = saved(tmp_path / "networks") / f"{0:012d}" / "network.json"
-    form = json.loads(path.read_text())
+def test_a_version_names_no_object_elsewhere(place: str) -> None:
+    store = saved()
+    register = Register(store, record_of_version(0))
+    form = json.loads(register.read() or b"")
     form["relations"]["r"] = place
-    path.write_text(json.dumps(form))
+    register.write(json.dumps(form).encode())
     with pytest.raises(SeineError, match="damaged"):
-        Versions(str(tmp_path / "networks")).load(0)
+        Versions(store).load(0)
 
 
-def test_versions_that_are_gone_are_damage(tmp_path: Path) -> None:
+def test_versions_that_are_gone_are_damage() -> None:
     with pytest.raises(SeineError, match="the checkpoint is damaged"):
-        Versions(str(tmp_path / "networks")).first()
-    (tmp_path / "networks").mkdir()
+        Versions(MemoryStore()).first()
     with pytest.raises(SeineError, match="the checkpoint is damaged"):
-        Versions(str(tmp_path / "networks")).first()
+        Versions(MemoryStore()).load(0)
 
 
-def test_versions_of_processes_that_have_ended_are_forgotten(tmp_path: Path) -> None:
+def test_a_version_that_never_became_true_is_written_over() -> None:
+    store = saved()
+    versions, network = Versions(store), Network()
+    network.version = 1
+    versions.save(network, [], {"r": ROWS}, [{"reason": "no"}])
+    assert versions.dead_letters(1) == [{"reason": "no"}]
+    Versions(store).save(network, [], {"r": ROWS.slice(1)})
+    assert versions.dead_letters(1) == [] == versions.dead_letters(0)
+    assert Versions(store).relations(1)["r"].equals(ROWS.slice(1))
+
+
+def test_versions_of_processes_that_have_ended_are_forgotten() -> None:
     """Each process writes one whole version; what came before it is not needed by it."""
-    folder = saved(tmp_path / "networks")
+    store = saved()
     for number in range(1, 5):
-        versions, network = Versions(str(folder)), Network()
+        versions, network = Versions(store), Network()
         network.version = number
         versions.save(network, [], {})
         versions.discard_before(number - 1)
-        assert (folder / f"{number - 1:012d}").exists(), "an entry may still be done by it"
+        assert [*store.list(record_of_version(number - 1))], "an entry may still be done by it"
         versions.discard_before(number)
-        assert [int(path.name) for path in folder.iterdir()] == [number]
+        assert {name.split("/")[1] for name in store.list("networks/")} == {f"{number:012d}"}
         assert versions.first() == number
 
 
-def test_a_relation_is_kept_as_long_as_a_version_names_it(tmp_path: Path) -> None:
-    folder = saved(tmp_path / "networks")
-    versions, network = Versions(str(folder)), Network()
+def test_a_relation_is_kept_as_long_as_a_version_names_it() -> None:
+    store = saved()
+    versions, network = Versions(store), Network()
     relations = versions.relations(0)
     network.version = 1
     versions.save(network, [], relations)
     versions.discard_before(1)
-    assert Versions(str(folder)).relations(1)["r"].equals(ROWS)
+    assert Versions(store).relations(1)["r"].equals(ROWS)

@@ -20,7 +20,7 @@ def test_a_snapshot_stays_while_the_folder_changes(tmp_path: Path) -> None:
     assert {
         "catalog.db",
         "pipeline/settings/000000000000",
-        "pipeline/networks/000000000000/network.json",
+        "pipeline/networks/000000000000/record/000000000000",
     } <= names
     assert not names & {"lock", "service.json"} and answer["entry"] == -1
     service.registrar.register(
