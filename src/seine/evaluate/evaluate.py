@@ -170,7 +170,8 @@ class _Evaluation:
 def _whole(column: pa.Array | pa.ChunkedArray | None) -> pa.Array:
     if isinstance(column, pa.ChunkedArray):
         return column.combine_chunks()
-    assert column is not None, "a column that the expression reads was not given"
+    if column is None:
+        raise TypeError("a column that the expression reads was not given")
     return column
 
 

@@ -142,7 +142,8 @@ class Node(ABC):
 
     def with_parts(self, parts: Sequence[TablePart]) -> Self:
         """The node with other such parts."""
-        assert not parts, f"a {self.kind} has no such parts"
+        if parts:
+            raise TypeError(f"a {self.kind} has no such parts")
         return self
 
     # ---- sharing

@@ -113,7 +113,7 @@ def _with_more(layout: RecordLayout, rows: pa.RecordBatch, schemes: IntArray) ->
 def _punctuations(
     layout: RecordLayout, rows: pa.RecordBatch, schemes: IntArray, numbers: IntArray, record: Record
 ) -> tuple[ParsedLines, list[DeadLine]]:
-    assert layout.time is not None, "only streams have schemes"
+    assert layout.time is not None  # only streams have schemes
     times = rows.column(layout.time)
     bound = rows.select(layout.punctuated_schema.names)
     if layout.time in layout.punctuated:

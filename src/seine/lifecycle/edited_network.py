@@ -236,7 +236,8 @@ class RelationReads:
 
     def loaded(self, relation: RelationDef) -> LoadedRelation:
         """What was read of a relation."""
-        assert self._has(relation)
+        if not self._has(relation):
+            raise LookupError(f"relation '{relation.name}' was not read")
         return self._loaded[relation.name]
 
     def _has(self, relation: RelationDef) -> bool:

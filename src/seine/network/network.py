@@ -142,7 +142,7 @@ class Network:
         The network is afterwards what it was, but for ids that were given and are given up. Where taking the
         query out again did not lead back to the same nodes, it is `changed`: whoever asked restores it.
         """
-        assert not self.changed
+        self._require_committed()
         nodes, watched = self.nodes.copy(), self.watched.copy()
         unheard = replace(query, name=f"{query.name} (preview)")  # one of its name may stand
         try:
@@ -327,9 +327,13 @@ class Network:
 
     def renew(self) -> NetworkChange:
         """The next version, in which nothing but relations is another."""
-        assert not self.changed
+        self._require_committed()
         self.version += 1
         return NetworkChange(next_id=self._site.next_id)
+
+    def _require_committed(self) -> None:
+        if self.changed:
+            raise RuntimeError("the network has changed since its last commit")
 
     @property
     def depth(self) -> int:

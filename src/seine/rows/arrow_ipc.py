@@ -18,7 +18,8 @@ def ipc_pieces(batch: pa.RecordBatch) -> list[Piece]:
     >>> read_ipc(pa.py_buffer(b"".join(ipc_pieces(batch)))).equals(batch)
     True
     """
-    assert not any(pa.types.is_dictionary(type_) for type_ in batch.schema.types), "these need messages more"
+    if any(pa.types.is_dictionary(type_) for type_ in batch.schema.types):
+        raise TypeError("dictionaries need messages of their own")
     return [batch.schema.serialize(), batch.serialize(), _END]
 
 

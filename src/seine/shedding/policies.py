@@ -56,8 +56,10 @@ class Shedding:
     importance: str = "min"  # how the importance of a result comes from its tuples'; only auto uses it
 
     def __post_init__(self) -> None:
-        assert self.name in NAMES, self.name
-        assert self.alpha is None or self.alpha > 0
+        if self.name not in NAMES:
+            raise ValueError(f"no policy of this name: {self.name}")
+        if self.alpha is not None and self.alpha <= 0:
+            raise ValueError(f"alpha is not positive: {self.alpha}")
 
     def policy(self, stream: int, edges: Edges) -> Policy:
         """The policy for one stream's window."""

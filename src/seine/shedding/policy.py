@@ -225,9 +225,11 @@ class Arrivals:
 
     def __post_init__(self) -> None:
         count = len(self.number)
-        assert all(len(column) == count for column in (self.ts, self.expiry, self.until, self.importance))
-        assert len(self.offsets) == count + 1
-        assert not count or np.all(np.diff(self.ts) >= 0), "not in the order of event time"
+        lengths = {len(column) for column in (self.ts, self.expiry, self.until, self.importance)}
+        if lengths != {count} or len(self.offsets) != count + 1:
+            raise ValueError(f"columns of {count} tuples differ in length")
+        if (np.diff(self.ts) < 0).any():
+            raise ValueError("tuples are not in the order of event time")
 
     def __len__(self) -> int:
         return len(self.number)

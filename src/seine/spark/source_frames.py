@@ -339,9 +339,8 @@ def task_of_batch(start: int) -> tuple[int, int]:
     from pyspark import TaskContext
 
     context = TaskContext.get()
-    assert context is not None, "a task of Spark's"
-    batch = context.getLocalProperty(BATCH_NUMBER)
-    if batch is None:
+    batch = None if context is None else context.getLocalProperty(BATCH_NUMBER)
+    if context is None or batch is None:
         raise RuntimeError("a source of Spark's is read outside of a micro-batch")
     return start + 1 + int(batch), context.partitionId()
 

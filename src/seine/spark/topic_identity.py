@@ -77,7 +77,7 @@ def _ids(
     Refuses topics that are gone, or others by now, or that lack what follows an offset of Spark's log.
     """
     topics = topics_of(stream, reading)
-    assert topics is not None, "a stream of topics"
+    assert topics is not None
     client = TopicClient(topics.settings, topics.topics, seconds, hosts=topics.hosts)
     try:
         names = client.names()

@@ -19,7 +19,8 @@ def begin_task(folder: str) -> None:
     from seine.runtime.flow.task_output import begin_worker_task
 
     context = TaskContext.get()
-    assert context is not None, "a task of Spark's"
+    if context is None:
+        raise RuntimeError("a task begins outside of Spark's")
     begin_worker_task(folder, context.taskAttemptId())
 
 

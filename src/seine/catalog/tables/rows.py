@@ -69,7 +69,8 @@ def insert_plain_rows(connection: Connection, statement: Insert, rows: list[dict
         return
     compiled = statement.compile(dialect=connection.dialect, column_keys=[*rows[0]])
     columns = compiled.positiontup
-    assert columns is not None and len(columns) > 1, "SQLite has parameters by place"
+    if columns is None or len(columns) < 2:
+        raise TypeError("rows of many columns, and a dialect with parameters by place, as SQLite's")
     connection.exec_driver_sql(str(compiled), [*map(itemgetter(*columns), rows)])
 
 

@@ -164,7 +164,8 @@ class KeySearch:
         """For each item the equalities of an expression over it, and perhaps others, with another."""
         equalities: dict[int, list[_KeyEquality]] = {}
         for number, part in enumerate(self._conditions.others):
-            assert is_equality(part)
+            if not is_equality(part):
+                raise TypeError(f"no equality: {part}")
             reads = [{self.places[i][0] for i in columns_of(side)} for side in part.args]
             for here, there in ((0, 1), (1, 0)):
                 if reads[here] and reads[there]:

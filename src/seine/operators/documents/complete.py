@@ -352,7 +352,7 @@ class KnownBindings:
 
     def values(self, path: TreePattern, text: str | None) -> frozenset[str] | None:
         """The string values at a path of a document; None if they are too many."""
-        assert text is not None, "a form with a left block has a left document"
+        assert text is not None  # a form with a left block has a left document
         document = self._document(text)
         key = (id(path), text)
         if key not in self._values:

@@ -376,7 +376,8 @@ class OtherDocuments:
             at.append(hit)
         row_of = np.full(len(keys), -1)
         row_of[np.concatenate(at)] = np.arange(sum(map(len, at)))
-        assert (row_of >= 0).all(), "a document is kept as long as its index rows are of use"
+        if (row_of < 0).any():
+            raise RuntimeError("a document was purged before its index rows")
         return take_rows(concat_batches(pieces), row_of)
 
 

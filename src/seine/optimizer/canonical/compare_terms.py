@@ -97,7 +97,7 @@ def _compare_double(op: str, left: Expression, right: Literal) -> Formula:
 
 def _compare_numbers(op: str, left: Expression, right: Expression) -> Formula:
     a, b = linear_form(left), linear_form(right)
-    assert a is not None and b is not None, "exact types have forms"
+    assert a is not None and b is not None  # exact types have forms
     return _compare_form(op, a.plus(b, -1), left, right)
 
 

@@ -65,7 +65,9 @@ _TRUE_CUT: Cut = (1, 1, 0)
 
 def _boolean_extent(atom: Atom) -> Extent:
     """The extent of an atom of a BOOLEAN; FALSE is everything below TRUE."""
-    assert atom.op == "eq" and atom.constant is not None
+    assert atom.constant is not None
+    if atom.op != "eq":
+        raise ValueError(f"an atom of a BOOLEAN compares by {atom.op}")
     return [(_TRUE_CUT, _HIGHEST_CUT)] if atom.constant.value else [(_LOWEST_CUT, _TRUE_CUT)]
 
 
