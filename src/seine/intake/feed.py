@@ -78,6 +78,8 @@ class Feed(ABC):
         """Note whether it is idle at this wall clock: `quiet` for as long as it was declared with."""
         idle = self.stream.idle
         if idle is None or not quiet or wall - self._heard < idle:
+            if self._idle_since is not None:
+                _logger.info("stream is idle no more", extra={"stream": self.stream.name})
             self._idle_since = None
         elif self._idle_since is None:
             self._idle_since = (self._heard + idle) / 1_000_000

@@ -135,7 +135,8 @@ class ReadingThreads:
         """Let those that are filled be at rest; raises what one of them raised."""
         for filling in [one for one in self._under_way.values() if one.over.is_set()]:
             del self._under_way[filling.feed]
-            if filling.took <= _QUICK_SECONDS:
+            if filling.took <= _QUICK_SECONDS and filling.feed in self._slow:
                 self._slow.discard(filling.feed)
+                _logger.info("a source is quick again", extra={"stream": filling.feed.stream.name})
             if filling.error is not None and not quietly:
                 raise filling.error

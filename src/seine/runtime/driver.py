@@ -97,6 +97,9 @@ class Driver:
         self._closed = False
         if deployment.journal.exists(sink.totals.entry):  # the last process may have ended right there
             self._hand_over(deployment.journal.load(sink.totals.entry))
+        if self._written > self.committed:
+            facts = {"committed": self.committed, "written": self._written}
+            _logger.info("entries were written and not committed: they are done again", extra=facts)
 
     @property
     def finished(self) -> bool:
@@ -334,7 +337,8 @@ class Driver:
     def _fail(self, failures: Mapping[str, Failure]) -> None:
         self._pipeline.quarantine(failures)
         for name, failure in failures.items():
-            _logger.warning("query failed: %s", failure.reason, extra={"query": name})
+            facts = {"query": name, "entry": failure.entry, "kind": failure.kind}
+            _logger.warning("query failed: %s", failure.reason, extra=facts)
 
     def prepare(self, offer: bool = False) -> None:
         """Write the first entry of a paced pipeline, if there is none: Spark may begin with rows at once.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import time
 from collections import Counter
@@ -13,7 +14,10 @@ from seine.intake.journal import Entry
 from seine.runtime.output.task_report import BatchWork
 from seine.runtime.output.totals import Totals
 
+_logger = logging.getLogger(__name__)
+
 _MOST_BATCHES = 200
+_SLOW_SECONDS = 30.0
 _RECENT_SECONDS = 10.0  # over which rates are measured
 BATCH_SECONDS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)  # that micro-batches are counted by
 
@@ -72,6 +76,10 @@ class RecentBatches:
         began = max(entry.written, self._since)
         rows, outputs, dead = (after - before for after, before in zip(counts, self._before, strict=True))
         batch = RecentBatch(entry.number, now, max(now - began, 0.0), rows, outputs, dead, work)
+        if batch.seconds > _SLOW_SECONDS:
+            facts = {"entry": entry.number, "seconds": round(batch.seconds, 1), "input_rows": rows}
+            slowest = max(work.stages, key=lambda stage: work.stages[stage], default=None)
+            _logger.warning("a micro-batch was slow", extra={**facts, "slowest_stage": slowest})
         self.batches = (*self.batches[1 - _MOST_BATCHES :], batch)
         self.times = self.times.after(batch.seconds, work.stages)
         self._since, self._before = now, counts

@@ -99,14 +99,16 @@ class SinkThread:
             delivery = Delivery(self.sink, self._index, self._path, self._undelivered, target)
             self._delivery = delivery
             delivery.begin()
+            facts = {"sink": self.sink.definition.name, "position": delivery.progress.position}
+            _logger.info("a sink is connected", extra=facts)
             self._give_up(target, delivery)
             while not self._stopped.is_set():
                 self._news.clear()
                 while delivery.step():
-                    self.trouble = None
+                    self._note_success()
                     if self._stopped.is_set():
                         return
-                self.trouble = None
+                self._note_success()
                 self._news.wait(_MOST_SECONDS_ASLEEP)
         finally:
             target.close()
@@ -119,6 +121,12 @@ class SinkThread:
         self._tries = 0
         extra = {"sink": self.sink.definition.name, "undelivered": delivery.progress.undelivered}
         _logger.warning("a sink has given up records: %s", self.trouble[0], extra=extra)
+
+    def _note_success(self) -> None:
+        if self.trouble is not None:
+            facts = {"sink": self.sink.definition.name, "since": self.trouble[1], "tries": self._tries}
+            _logger.info("a sink delivers again", extra=facts)
+        self.trouble = None
 
     def _note(self, error: Exception, pause: float) -> None:
         reason = error.message if isinstance(error, SeineError) else f"{type(error).__name__}: {error}"

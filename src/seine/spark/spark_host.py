@@ -182,7 +182,7 @@ class _SparkHost:
         def sources_idle() -> bool:
             return str(query.status["message"]) == _NOTHING_NEW
 
-        stages = {"stages": deployment.settings.depth}
+        depth = deployment.settings.depth
         discard_torn(deployment.spark, self._run.driver.committed, deployment.settings.start)
         try:
             if self._run.driver.paced:  # else a micro-batch may have several entries, and is done again
@@ -191,19 +191,22 @@ class _SparkHost:
             self._begin(commit)
             query = self._start(commit, frames)
             end, waiting = QueryEnd(query), WaitingBranches(unreadable, self._ask_again, self._tell_failed)
-            _logger.info("pipeline started", extra=stages)
+            _logger.info("pipeline started", extra=self._facts(depth))
             try:
                 self._run.driver.drive(watch, sources_idle)
             finally:
                 waiting.close()
                 _stop(query)
         except SeineError as error:
-            _logger.error("pipeline failed: %s", error.message, extra=stages)
+            _logger.error("pipeline failed: %s", error.message, extra=self._facts(depth))
             raise
         except _SPARK_ERRORS as error:
             self._refuse_failed(failed)
             raise _Died(self._death_of(error)) from error
-        _logger.info("pipeline stopped", extra=stages)
+        _logger.info("pipeline stopped", extra=self._facts(depth))
+
+    def _facts(self, depth: int) -> dict[str, int]:
+        return {"stages": depth, "entry": self._run.driver.committed}
 
     def _refuse_failed(self, commits: Sequence[Exception]) -> None:
         """A commit that failed is the end: a sink that may have a part of it is cut back when opened anew."""

@@ -55,3 +55,5 @@ class WaitingBranches:
             if not self._closed.is_set():
                 self._tell({branch: error for branch, error in answers.items() if error is not None})
                 self.can_go_on = None in answers.values()
+        if self.can_go_on:
+            _logger.info("a stream that waited can be read again")

@@ -6,6 +6,7 @@ the new holder claims first, in the epoch of its lease.
 
 from __future__ import annotations
 
+import logging
 import time
 import uuid
 from collections.abc import Callable
@@ -14,6 +15,8 @@ from msgspec import Struct
 
 from seine.storage.store import MissingObjectError, Store, UnknownOutcomeError
 from seine.typed_json import read_json, write_json
+
+_logger = logging.getLogger(__name__)
 
 
 class LeaseRecord(Struct, frozen=True):
@@ -56,7 +59,10 @@ class Lease:
         if record is not None and record.until > self._clock():
             return None
         epoch = 0 if record is None else record.epoch + 1
-        return epoch if self._swap(epoch, self._clock() + self._seconds, content) else None
+        if not self._swap(epoch, self._clock() + self._seconds, content):
+            return None
+        _logger.info("a lease is taken", extra={"lease": self._name, "epoch": epoch})
+        return epoch
 
     def renew(self) -> bool:
         """Hold it for longer; False if it is another's."""
@@ -78,6 +84,8 @@ class Lease:
         except UnknownOutcomeError:
             swapped = self._read()[0] == content
         self._mine = content if swapped else None
+        if not swapped:
+            _logger.warning("a lease is another's", extra={"lease": self._name, "epoch": epoch})
         return swapped
 
     def _read(self) -> tuple[bytes | None, LeaseRecord | None]:
