@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seine.algebra.arrays import IntArray
+from seine.rows.column_arrays import buffer_of
 
 BIDS = 19  # for an item on average: with the item 20 tuples, and one punctuation of each stream
 
@@ -39,7 +40,7 @@ class StreamSample:
         with open(os.path.join(folder, f"{self.name}.jsonl"), "wb") as file:
             for part in np.array_split(order, 1 + len(order) // 1_000_000):
                 text = pa.concat_arrays(lines).take(pa.array(part))
-                file.write(memoryview(text.buffers()[2])[: text.offset + _length(text)])
+                file.write(buffer_of(text, 2)[: text.offset + _length(text)])
 
     def declaration(self, punctuated: bool, window: int | None = None) -> str:
         """The CREATE STREAM statement."""

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator
 
 import numpy as np
+import pyarrow as pa
 
 from benchmarks.workloads.keyed_streams import LATENESS_SECONDS, STEP_MICROSECONDS, keyed_tuples
 from seine.errors import SeineError
@@ -40,7 +41,7 @@ def keyed_records(seed: int, batch: int, rows: int, keys: int) -> list[bytes]:
     (5, True)
     """
     table = keyed_tuples(np.random.default_rng((seed, batch)), batch, rows, keys)
-    columns = table["k"].to_pylist(), table["ts"].cast("int64").to_pylist(), table["v"].to_pylist()
+    columns = table["k"].to_pylist(), table["ts"].cast(pa.int64()).to_pylist(), table["v"].to_pylist()
     return [b'{"k": %d, "ts": %d, "v": %.6f}' % row for row in zip(*columns, strict=True)]
 
 

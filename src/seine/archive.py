@@ -205,8 +205,10 @@ def admitted(streams: Sequence[StreamDef]) -> dict[str, pa.RecordBatch]:
         intake = Intake(streams, Journal(LocalStore(folder)))
         try:
             while (entry := intake.next_entry()) is not None:
-                for name in entry.rows:
-                    pieces[name].append(entry.batch(name))
+                batches = ((name, entry.batch(name)) for name in entry.rows)
+                for name, batch in batches:
+                    if batch is not None:
+                        pieces[name].append(batch)
         finally:
             intake.close()
         return {stream.name: _whole(stream, pieces[stream.name]) for stream in streams}

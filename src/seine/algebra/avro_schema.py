@@ -195,9 +195,9 @@ def _decimal(name: str, form: Mapping[str, Any]) -> AvroType:
     written = str(form.get("type", "bytes"))
     if form.get("logicalType") != "decimal":
         _refused(name, written)
-    precision, scale, size = form.get("precision"), form.get("scale", 0), form.get("size", 0)
+    precision, scale, size = form.get("precision", 0), form.get("scale", 0), form.get("size", 0)
     whole = all(isinstance(one, int) and not isinstance(one, bool) for one in (precision, scale, size))
-    if not whole or not 1 <= precision <= 38 or not 0 <= scale <= precision:  # type: ignore[operator]
+    if not whole or not 1 <= precision <= 38 or not 0 <= scale <= precision:
         raise ValueError(f"the field {name} is a decimal outside DECIMAL(38,38)")
     if written == "fixed" and not 1 <= size <= _MOST_BYTES:
         raise ValueError(f"the field {name} is a decimal of {size} bytes: 1 to {_MOST_BYTES} can be read")

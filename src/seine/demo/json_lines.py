@@ -30,7 +30,8 @@ def json_lines(batch: pa.RecordBatch) -> memoryview:
         pieces += [f"{', ' if number else '{'}{json.dumps(name)}: ", _values(column)]
     lines = pc.binary_join_element_wise(*pieces, "}\n", "", null_handling="replace", null_replacement="null")
     _, offsets, text = lines.buffers()
-    return memoryview(text)[: np.frombuffer(offsets, dtype=np.int32)[len(lines)]]
+    assert offsets is not None and text is not None
+    return memoryview(text)[: np.frombuffer(memoryview(offsets), dtype=np.int32)[len(lines)]]
 
 
 def _values(column: pa.Array) -> pa.Array:

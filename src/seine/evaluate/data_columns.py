@@ -48,13 +48,13 @@ class DataColumns:
     def values(self, expression: Expression, rows: IntArray | None = None) -> pa.Array:
         """The values of an expression in all rows, or in the given ones; cached unless those are few."""
         if isinstance(expression, Column):
-            cached = self[expression.index]
+            cached: pa.Array | None = self[expression.index]
         else:
             cached = self.memo.get(expression)
-            if cached is None and rows is not None and self._are_few(rows):
-                return evaluate(expression, self.picked(expression, rows), len(rows))
-            if cached is None:
-                cached = self.memo[expression] = evaluate(expression, self, self.num_rows)
+        if cached is None and rows is not None and self._are_few(rows):
+            return evaluate(expression, self.picked(expression, rows), len(rows))
+        if cached is None:
+            cached = self.memo[expression] = evaluate(expression, self, self.num_rows)
         return cached if rows is None else cached.take(pa.array(rows))
 
     def codes(self, expression: Expression, coder: Coder, rows: IntArray | None = None) -> Codes:

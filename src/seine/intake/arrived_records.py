@@ -38,6 +38,7 @@ from seine.intake.record_layout import RecordLayout
 from seine.intake.xml_columns import refuse_documents
 from seine.intake.xml_files import XmlItems, XmlParser
 from seine.intake.xml_records import DocumentColumns
+from seine.rows.column_arrays import buffer_of
 
 PREFIX = "seine@"  # of the columns that are not the stream's
 VALUE, TOPIC, PLACE, TIME, FILE, WALL = (
@@ -209,9 +210,8 @@ def _joined(values: pa.Array) -> bytes:
 
 def _with_newlines(values: pa.Array) -> BoolArray:
     """A mask of the records with a line end in them; where no byte of all is one, there are none."""
-    _, offsets, data = values.buffers()
-    bounds = np.frombuffer(offsets, np.int32)[values.offset : values.offset + len(values) + 1]
-    if data is None or not (np.frombuffer(data, np.uint8)[bounds[0] : bounds[-1]] == _NEWLINE).any():
+    bounds = np.frombuffer(buffer_of(values, 1), np.int32)[values.offset : values.offset + len(values) + 1]
+    if not (np.frombuffer(buffer_of(values, 2), np.uint8)[bounds[0] : bounds[-1]] == _NEWLINE).any():
         return np.zeros(len(values), bool)
     matches = pc.fill_null(pc.match_substring(values, b"\n"), False)
     return np.asarray(matches.to_numpy(zero_copy_only=False))

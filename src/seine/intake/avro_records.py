@@ -22,6 +22,7 @@ from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from seine.algebra.arrays import AnyArray, BoolArray, IntArray, UIntArray
 from seine.algebra.avro_schema import AvroField, AvroType
@@ -29,6 +30,7 @@ from seine.intake.intake_state import ParquetCursor
 from seine.intake.parquet import ParquetParser, ParquetSlice
 from seine.intake.parsed import RECORD_LIMIT, DeadLine, Parsed, null_places
 from seine.intake.record_layout import RecordLayout
+from seine.rows.column_arrays import buffer_of, decimal_type
 
 _HEADER = 5  # bytes
 _PLAIN = {"float": "<f4", "double": "<f8"}
@@ -143,7 +145,7 @@ def _is_utf8(value: bytes) -> bool:
 
 
 def _masked(values: pa.Array, out: BoolArray) -> pa.Array:
-    return pa.compute.if_else(pa.array(out), pa.scalar(None, values.type), values)
+    return pc.if_else(pa.array(out), pa.scalar(None, values.type), values)
 
 
 def _decimals(bodies: AvroBodies, type_: AvroType, there: BoolArray, what: str) -> pa.Array:
@@ -160,7 +162,7 @@ def _decimals(bodies: AvroBodies, type_: AvroType, there: BoolArray, what: str) 
     narrow = count <= 8
     low = np.where(narrow, _extended(low, 64 - 8 * np.minimum(count, 8)), low)
     high = np.where(narrow, low >> 63, _extended(high, 128 - 8 * np.maximum(count, 9)))
-    bad = there & ~_within(high, low, 10**type_.arrow.precision - 1)
+    bad = there & ~_within(high, low, 10 ** decimal_type(type_.arrow).precision - 1)
     bodies.refuse(bad, f"{what}: more digits than the schema says")
     pairs = np.stack([low, high], axis=1)
     pairs[~there | bad] = 0
@@ -210,13 +212,12 @@ class AvroBodies:
     """The places of records, and what is wrong with those that are broken: the first thing found counts."""
 
     def __init__(self, values: pa.Array) -> None:
-        _, offsets, data = values.buffers()
-        narrow = np.frombuffer(offsets, np.int32)[values.offset : values.offset + len(values) + 1]
+        starts = np.frombuffer(buffer_of(values, 1), np.int32)
+        narrow = starts[values.offset : values.offset + len(values) + 1]
         bounds: IntArray = narrow.astype(np.int64)
         self.data = np.zeros(int(bounds[-1] - bounds[0]) + 2 * _MARGIN, np.uint8)
-        if data is not None:
-            inner = np.frombuffer(data, np.uint8)[bounds[0] : bounds[-1]]
-            self.data[_MARGIN : _MARGIN + len(inner)] = inner
+        inner = np.frombuffer(buffer_of(values, 2), np.uint8)[bounds[0] : bounds[-1]]
+        self.data[_MARGIN : _MARGIN + len(inner)] = inner
         bounds += _MARGIN - bounds[0]
         self.at, self.end = bounds[:-1].copy(), bounds[1:]
         self.faults: dict[int, str] = {}

@@ -180,7 +180,7 @@ def _ops(column: pa.ChunkedArray, data: Text) -> AnyArray | None:
     if given:
         if not pc.all(pc.equal(column, "-")).as_py():
             return None
-        op[column.is_valid().to_numpy()] = NEGATIVE
+        op[pc.is_valid(column).to_numpy()] = NEGATIVE
     return op
 
 
@@ -275,7 +275,9 @@ class JsonPunctuations:
         assert self.layout.time is not None
         declared = self.layout.fields[self.layout.time]
         times = self._typed(flat(table.column(declared.name)), declared.type)
-        bound = self._bound(flat(table.column(MARK)))
+        objects = flat(table.column(MARK))
+        assert isinstance(objects, pa.StructArray)
+        bound = self._bound(objects)
         if times is None or bound is None or b"\\" in data or not self._names_have_values(data, bound, times):
             return None
         rows = pa.RecordBatch.from_arrays(list(bound.columns.values()), schema=self.layout.punctuated_schema)
@@ -283,7 +285,7 @@ class JsonPunctuations:
         lines, dead = refuse_times(lines, null_places(times), block.record)
         return Parsed(block.path, no_lines(self.layout.schema, np.int8), lines, dead, block.record)
 
-    def _bound(self, objects: pa.Array) -> PunctuationColumns | None:
+    def _bound(self, objects: pa.StructArray) -> PunctuationColumns | None:
         columns: dict[int, pa.Array] = {}
         given = np.zeros(len(objects), np.int64)  # a bit for each attribute
         for place, (index, values) in enumerate(zip(self.layout.punctuated, objects.flatten(), strict=True)):

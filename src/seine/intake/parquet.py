@@ -291,7 +291,7 @@ def _counted(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def _flat(column: pa.ChunkedArray) -> pa.Array:
     array = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()  # which would copy
     array = pa.concat_arrays(array.chunks) if isinstance(array, pa.ChunkedArray) else array
-    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+    return array.dictionary_decode() if isinstance(array, pa.DictionaryArray) else array
 
 
 def _convert(values: pa.Array, kind: Type) -> tuple[pa.Array, BoolArray | None]:

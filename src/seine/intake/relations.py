@@ -28,6 +28,7 @@ from seine.intake.intake import DEFAULT_BATCH_ROWS, DEFAULT_BYTES
 from seine.intake.parsed import DeadLine, Parsed
 from seine.intake.record_layout import RecordLayout, empty_batch
 from seine.intake.xml_columns import refuse_documents
+from seine.rows.column_arrays import buffer_of
 
 
 def is_table(source: Source | None) -> bool:
@@ -155,19 +156,19 @@ class _Column:
             self._values.write(_bits(array.fill_null(False)))
         else:
             width = self._type.byte_width
-            self._values.write(array.buffers()[1].slice(array.offset * width, len(array) * width))
+            start = array.offset * width
+            self._values.write(buffer_of(array, 1)[start : start + len(array) * width])
 
     def _append_text(self, array: pa.Array) -> None:
-        _, offsets, data = array.buffers()
         if not len(array):
             return
-        ends = np.frombuffer(offsets, np.int32)[array.offset : array.offset + len(array) + 1]
+        ends = np.frombuffer(buffer_of(array, 1), np.int32)[array.offset : array.offset + len(array) + 1]
         first, last = int(ends[0]), int(ends[-1])
         if self._bytes + last - first > MOST_ROWS_OR_BYTES:
             raise SeineError(f"{self._what} has more than {MOST_ROWS_OR_BYTES} bytes of text")
         self._offsets.write((ends[:-1] - np.int32(first) + np.int32(self._bytes)).data)
         if last > first:
-            self._values.write(data.slice(first, last - first))
+            self._values.write(buffer_of(array, 2)[first:last])
         self._bytes += last - first
 
     def whole(self, rows: int) -> pa.Array:

@@ -5,7 +5,7 @@ Columns of INT and BIGINT without NULL are NumPy arrays, all others Arrow arrays
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import TypeAlias, overload
 
 import numpy as np
 import pyarrow as pa
@@ -48,6 +48,10 @@ def to_doubles(array: pa.Array) -> FloatArray:
     return numbers
 
 
+@overload
+def take_values(column: pa.Array, places: AnyArray | None) -> pa.Array: ...
+@overload
+def take_values(column: ColumnArray, places: AnyArray | None) -> ColumnArray: ...
 def take_values(column: ColumnArray, places: AnyArray | None) -> ColumnArray:
     """Gather: the values at some places, None meaning all."""
     if places is None:
@@ -85,16 +89,40 @@ def concat_columns(one: ColumnArray, other: ColumnArray) -> ColumnArray:
     return pa.concat_arrays([as_arrow(one), as_arrow(other)]) if len(other) else one
 
 
+def buffer_of(array: pa.Array, place: int) -> memoryview:
+    """One of the buffers of an array, not copied; empty where Arrow has none.
+
+    >>> len(buffer_of(pa.array([1, 2]), 1)), len(buffer_of(pa.array([1, 2]), 0))
+    (16, 0)
+    """
+    buffer = array.buffers()[place]
+    return memoryview(b"" if buffer is None else buffer)
+
+
+def as_lists(column: pa.Array) -> pa.ListArray:
+    """A column of lists, which it must be."""
+    if not isinstance(column, pa.ListArray):
+        raise TypeError(f"a column of {column.type}, and not of lists")
+    return column
+
+
+def decimal_type(type_: pa.DataType) -> pa.Decimal128Type:
+    """The type of a column of DECIMAL, which it must be."""
+    if not isinstance(type_, pa.Decimal128Type):
+        raise TypeError(f"a column of {type_}, and not of DECIMAL")
+    return type_
+
+
 def text_bytes(texts: pa.Array) -> memoryview:
     """The concatenated text of a string array; of a NULL whatever is there, mostly nothing.
 
     >>> bytes(text_bytes(pa.array(["a", "bcd", "ef"]).slice(1)))
     b'bcdef'
     """
-    if len(texts) == 0 or texts.buffers()[2] is None:
+    if len(texts) == 0:
         return memoryview(b"")
     offsets = text_offsets(texts)
-    return memoryview(texts.buffers()[2])[offsets[0] : offsets[-1]]
+    return buffer_of(texts, 2)[offsets[0] : offsets[-1]]
 
 
 def text_offsets(texts: pa.Array) -> IntArray:

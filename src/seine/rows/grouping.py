@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seine.algebra.arrays import AnyArray, BoolArray, IntArray
-from seine.rows.column_arrays import ColumnArray, as_arrow, as_column, take_values
+from seine.rows.column_arrays import ColumnArray, as_arrow, as_column, buffer_of, take_values
 
 _MIN_ROWS_FOR_COUNTING_SORT = 1 << 14  # from so many on, a sort of 16-bit digits (by counting) is faster
 _ROWS_PER_MISPLACED_ROW = 64  # if more than one row in so many is out of order afterwards, it is sorted anew
@@ -150,7 +150,7 @@ def _sortable_numbers(values: pa.Array) -> AnyArray | None:
     """Numbers of at most 64 bits in the order of the values, arbitrary where NULL; None if there are none."""
     type_ = values.type
     if pa.types.is_decimal(type_):
-        words = np.frombuffer(values.buffers()[1], np.int64).reshape(-1, 2)
+        words = np.frombuffer(buffer_of(values, 1), np.int64).reshape(-1, 2)
         low, high = words[values.offset : values.offset + len(values)].T
         wide = high != low >> 63
         decimals: IntArray = low

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from seine.algebra.arrays import AnyArray, BoolArray, FloatArray, IntArray, UIntArray
 from seine.algebra.types import Kind, Type
+from seine.rows.column_arrays import buffer_of
 
 NULL_HASH = np.int64(0x5E1AE5E1AE5E1AE5)
 _GOLDEN_GAMMA = np.uint64(0x9E3779B97F4A7C15)  # the increment of splitmix64
@@ -92,7 +93,7 @@ def mix(values: UIntArray) -> UIntArray:
 def _hash_column(array: pa.Array) -> UIntArray:
     if pa.types.is_null(array.type):
         return np.full(len(array), NULL_HASH).view(np.uint64)
-    if pa.types.is_dictionary(array.type):
+    if isinstance(array, pa.DictionaryArray):
         array = array.dictionary_decode()
     hashes = _hash_values(array)
     if array.null_count:
@@ -131,7 +132,7 @@ def _hash_doubles(values: FloatArray) -> UIntArray:
 
 def _hash_decimals(array: pa.Array) -> UIntArray:
     """Hashes of the 128-bit unscaled values; one that fits 64 bits hashes as that integer."""
-    words = np.frombuffer(array.buffers()[1], np.int64).reshape(-1, 2)
+    words = np.frombuffer(buffer_of(array, 1), np.int64).reshape(-1, 2)
     low, high = words[array.offset : array.offset + len(array)].T.copy()
     hashes = mix(low.view(np.uint64))
     wide = np.flatnonzero(high != low >> 63)
@@ -140,12 +141,11 @@ def _hash_decimals(array: pa.Array) -> UIntArray:
 
 
 def _hash_strings(array: pa.Array) -> UIntArray:
-    _, offsets_buffer, data = array.buffers()
-    offsets = np.frombuffer(offsets_buffer, np.int64)[array.offset : array.offset + len(array) + 1]
+    offsets = np.frombuffer(buffer_of(array, 1), np.int64)[array.offset : array.offset + len(array) + 1]
     starts, lengths = offsets[:-1], np.diff(offsets)
     hashes = mix(lengths.view(np.uint64))
     if len(array) and lengths.any():
-        text = np.frombuffer(data, np.uint8)[offsets[0] : offsets[-1]]
+        text = np.frombuffer(buffer_of(array, 2), np.uint8)[offsets[0] : offsets[-1]]
         _fold_words(hashes, text, starts - offsets[0], lengths)
         _fold_long(hashes, text, starts - offsets[0], lengths)
     return hashes

@@ -93,8 +93,9 @@ def join_fixed(parts: list[Part]) -> pa.Array | str:
 def _put(text: AnyArray, at: int, table: AnyArray, rows: IntArray) -> None:
     """Copy a row of the table into some bytes of each row of the text."""
     size = table.dtype.itemsize
+    if at + size > text.shape[1]:
+        raise ValueError("a row of the table reaches beyond the text")
     place = np.ndarray(len(text), table.dtype, text.data, at, (text.shape[1],))
-    assert at + size <= text.shape[1]
     place[:] = table.take(rows)
 
 
@@ -180,7 +181,9 @@ def _known_pieces(array: pa.Array, type_: Type) -> list[Piece]:
 def joined(pieces: list[Piece]) -> pa.Array:
     """The text of each row."""
     merged = _merge_fixed(pieces)
-    return merged[0] if len(merged) == 1 else pc.binary_join_element_wise(*merged, "")
+    if len(merged) == 1 and isinstance(merged[0], pa.Array):
+        return merged[0]
+    return pc.binary_join_element_wise(*merged, "")
 
 
 def _stamps(array: pa.Array) -> Stamps | None:
@@ -236,7 +239,8 @@ def printed(columns: Sequence[tuple[pa.Array, Type]]) -> list[list[Piece]]:
 def _merge_fixed(pieces: list[Piece]) -> list[pa.Array | str]:
     """Neighbours of a fixed width as one piece: the fewer pieces, the faster they are joined."""
     merged: list[pa.Array | str] = []
-    for fixed, group in groupby(pieces, lambda piece: isinstance(piece, str | Stamps)):
+    for _, group in groupby(pieces, lambda piece: isinstance(piece, pa.Array)):
         parts = list(group)
-        merged += [join_fixed(parts)] if fixed else parts
+        fixed = [part for part in parts if not isinstance(part, pa.Array)]
+        merged += [join_fixed(fixed)] if fixed else [part for part in parts if isinstance(part, pa.Array)]
     return merged

@@ -30,6 +30,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from seine.algebra.arrays import AnyArray
 from seine.shedding.matches import Edges, Matches
 from seine.shedding.policies import Shedding
 from seine.shedding.policy import Arrivals, Evictions, Policy, State, TokenGroups, Window
@@ -45,7 +46,8 @@ class Shedder:
     """
 
     def __init__(self, shedding: Shedding, capacity: int, streams: int, edges: Edges = ()) -> None:
-        assert capacity >= 0 and streams >= 2
+        if capacity < 0 or streams < 2:
+            raise ValueError(f"a join of {streams} streams with room for {capacity} tuples in each window")
         edges = edges or (tuple(range(streams)),)
         self.shedding = shedding
         self.capacity = capacity
@@ -164,7 +166,7 @@ class Shedder:
 
     def load(self, saved: pa.RecordBatch) -> None:
         """Load, into a new shedder with the same options, what another one saved."""
-        columns = {name: saved.column(name)[0].values.to_numpy() for name in saved.schema.names}
+        columns = {name: _numbers(saved.column(name)[0]) for name in saved.schema.names}
         for stream, (window, policy) in enumerate(zip(self._windows, self._policies, strict=True)):
             window.restore(_part(columns, f"{stream}.window."))
             policy.restore(_part(columns, f"{stream}.policy."))
@@ -193,6 +195,12 @@ def _rows(arrivals: Arrivals) -> Iterator[ArrivingTuple]:
     columns = (arrivals.number, arrivals.ts, arrivals.expiry, leaves, arrivals.importance)
     rows = zip(*(column.tolist() for column in columns), carried, strict=True)
     return map(ArrivingTuple._make, (row for row in rows if row[5]))
+
+
+def _numbers(value: pa.Scalar) -> AnyArray:
+    if not isinstance(value, pa.ListScalar):
+        raise TypeError(f"{value.type}, and not a list of numbers")
+    return value.values.to_numpy()
 
 
 def _part(columns: State, prefix: str) -> State:

@@ -69,6 +69,7 @@ class Answering:
             self._load(key, typed_value(header["code"], CodePlace), batches[0].schema.field(0).type)
             return Answer(())
         code, type_, notices = self._code[key], self._types[key], list[str]()
+        columns: tuple[pa.Array, ...]
         match what:
             case "call":
                 columns = (_called(code, header["takes"], batches[0].columns, type_),)
@@ -187,11 +188,10 @@ def _checked(made: Any, rows: int, type_: pa.DataType) -> pa.Array:
     """What a function gave, as an array of its type."""
     if isinstance(made, pa.ChunkedArray):
         made = made.combine_chunks()
-    if not isinstance(made, pa.Array):
-        made = pa.array(made, from_pandas=True)
-    if len(made) != rows:
-        raise ValueError(f"it gave {len(made)} values for {rows} rows")
-    return made.cast(type_)
+    column = made if isinstance(made, pa.Array) else pa.array(made, from_pandas=True)
+    if len(column) != rows:
+        raise ValueError(f"it gave {len(column)} values for {rows} rows")
+    return column.cast(type_)
 
 
 # ---- aggregates of parts

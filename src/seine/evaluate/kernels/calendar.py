@@ -25,6 +25,7 @@ from seine.evaluate.kernels.datum import (
     Datum,
     Kernel,
     all_valid,
+    argument,
     build,
     nulls,
     row_count,
@@ -230,11 +231,11 @@ def _named(names: Sequence[str], index: pa.Array) -> pa.Array:
 
 
 def _dayname(_: Call, args: Sequence[Datum]) -> pa.Array:
-    return _named(DAY_NAMES, pc.day_of_week(args[0]))
+    return _named(DAY_NAMES, pc.day_of_week(argument(args)))
 
 
 def _monthname(_: Call, args: Sequence[Datum]) -> pa.Array:
-    return _named(MONTH_NAMES, pc.subtract(pc.month(args[0]), 1))
+    return _named(MONTH_NAMES, pc.subtract(pc.month(argument(args)), 1))
 
 
 def _make_timestamp(call: Call, args: Sequence[Datum]) -> pa.Array:

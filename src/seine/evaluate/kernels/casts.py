@@ -27,9 +27,10 @@ from seine.algebra.functions.casting import (
 from seine.algebra.types import BIGINT, BOOLEAN, DATE, DOUBLE, TIMESTAMP, Kind, Type
 from seine.evaluate.kernels import decimals
 from seine.evaluate.kernels.calendar import MICROS_PER_DAY, MICROS_PER_SECOND, days_from_civil, to_instants
-from seine.evaluate.kernels.datum import Datum, Kernel, build, nulls, row_count, valid, values
+from seine.evaluate.kernels.datum import Datum, Kernel, argument, build, nulls, row_count, valid, values
 from seine.evaluate.kernels.decimals import from_unscaled, rescale, unscaled
 from seine.evaluate.kernels.mathematics import round_text, scaled
+from seine.rows.column_arrays import decimal_type
 
 _SHORT_INTEGER = r"^-?0*[0-9]{1,18}$"
 _SPECIAL_DOUBLES = {name: float(name) for name in SPECIAL_DOUBLES}
@@ -38,7 +39,7 @@ _MAX_DECIMAL_EXPONENT = 1000  # beyond it a decimal is zero or overflows whateve
 
 def _cast(call: Call, args: Sequence[Datum]) -> pa.Array:
     source, target = call.args[0].type, call.type
-    array = args[0]
+    array = argument(args)
     if source == target or (source.is_text and target.is_text):
         return array
     if source.kind is Kind.NULL:
@@ -152,7 +153,7 @@ def _integers(text: pa.Array, target: Type) -> pa.Array:
     numbers, mask = data.fill_null(0).to_numpy().copy(), valid(data) | np.zeros(len(text), bool)
     longer = pc.and_(pc.match_substring_regex(text, INTEGER), pc.invert(short)).fill_null(False)
     for at in np.flatnonzero(longer.to_numpy(zero_copy_only=False)):
-        value = _bounded_int(text[at].as_py())
+        value = _bounded_int(text[int(at)].as_py())
         if value is not None:
             numbers[at], mask[at] = value, True
     return build(target, numbers, mask, len(text))
@@ -354,7 +355,7 @@ def _printed_doubles(array: pa.Array) -> pa.Array:
 
 def _printed_decimals(array: pa.Array) -> pa.Array:
     """Decimals as plain digits, never with an exponent."""
-    scale = array.type.scale
+    scale = decimal_type(array.type).scale
     present = np.broadcast_to(valid(array), len(array))
     texts = [
         _plain_decimal(int(u), scale) if ok else None for u, ok in zip(unscaled(array), present, strict=True)

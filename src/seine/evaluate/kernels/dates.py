@@ -34,6 +34,7 @@ from seine.evaluate.kernels.datum import (
     Datum,
     Kernel,
     all_valid,
+    argument,
     as_array,
     build,
     nulls,
@@ -93,7 +94,7 @@ _NAMES = tuple(dict.fromkeys(name for name, _ in _FIELDS.values()))
 
 def _field(kernel: Callable[[pa.Array], pa.Array]) -> Kernel:
     """The kernel of a date field that Arrow computes."""
-    return lambda _, args: kernel(args[0]).cast(pa.int32())
+    return lambda _, args: kernel(argument(args)).cast(pa.int32())
 
 
 def _of_days(function: Callable[[AnyArray], AnyArray]) -> Kernel:

@@ -13,6 +13,7 @@ from seine.algebra.arrays import AnyArray, BoolArray, IntArray
 from seine.algebra.expressions import Call
 from seine.algebra.types import Kind, Type
 from seine.evaluate.kernels.spending import end, growth, is_counted, spend
+from seine.rows.column_arrays import buffer_of
 
 Datum: TypeAlias = pa.Array | pa.Scalar  # a column, or a value that is the same in every row
 Kernel: TypeAlias = Callable[[Call, Sequence[Datum]], pa.Array]
@@ -45,6 +46,11 @@ def row_count(args: Sequence[Datum]) -> int:
     return next(len(arg) for arg in args if isinstance(arg, pa.Array))
 
 
+def argument(args: Sequence[Datum]) -> pa.Array:
+    """The argument of a kernel of one; a constant is a row, on which calls of constants are computed."""
+    return as_array(args[0], 1)
+
+
 def values(datum: Datum) -> AnyArray:
     """The data as a NumPy array, without a copy if possible; arbitrary where NULL. A scalar has one row."""
     array = as_array(datum, 1)
@@ -52,8 +58,8 @@ def values(datum: Datum) -> AnyArray:
         flags: AnyArray = array.fill_null(False).to_numpy(zero_copy_only=False)
         return flags
     dtype = _NUMPY.get(array.type, np.dtype(np.int64))
-    data = array.buffers()[1]
-    if data is None or len(array) == 0:
+    data = buffer_of(array, 1)
+    if not data or len(array) == 0:
         return np.zeros(len(array), dtype)
     return np.frombuffer(data, dtype, len(array), array.offset * dtype.itemsize)
 
@@ -152,9 +158,8 @@ def datum_bytes(datum: Datum, rows: int) -> int:
     if isinstance(datum, pa.Scalar):
         length = _scalar_bytes(datum)
         return length * rows if length <= _LONG_CONSTANT else length
-    if not pa.types.is_list(datum.type):
-        return int(datum.nbytes)
-    return int(datum.nbytes) - 3 * len(datum.flatten())
+    items = len(datum.flatten()) if isinstance(datum, pa.ListArray) else 0
+    return datum.nbytes - 3 * items
 
 
 def byte_lengths(array: pa.Array) -> IntArray:
@@ -173,10 +178,10 @@ def with_constants(kernel: ConstantKernel, varying: int, *, nullable: bool = Fal
     def lifted(call: Call, args: Sequence[Datum]) -> pa.Array:
         size = row_count(args)
         arrays = [as_array(arg, size) for arg in args[:varying]]
-        constants = args[varying:]
-        if all(isinstance(constant, pa.Scalar) for constant in constants):
+        constants = [constant for constant in args[varying:] if isinstance(constant, pa.Scalar)]
+        if len(constants) == len(args) - varying:
             return apply(call, arrays, [constant.as_py() for constant in constants])
-        return _grouped(call, arrays, [as_array(constant, size) for constant in constants])
+        return _grouped(call, arrays, [as_array(constant, size) for constant in args[varying:]])
 
     def apply(call: Call, arrays: Sequence[pa.Array], constants: Sequence[Any]) -> pa.Array:
         if not nullable and any(constant is None for constant in constants):

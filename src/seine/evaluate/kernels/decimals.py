@@ -15,6 +15,7 @@ from seine.algebra.arrays import AnyArray, BoolArray
 from seine.algebra.expressions import Call
 from seine.algebra.types import Kind, Type
 from seine.evaluate.kernels.datum import Datum, all_valid, as_array, bitmap, build, row_count, valid
+from seine.rows.column_arrays import buffer_of
 
 _TWO_TO_64 = 2**64
 _INT64_LIMIT = 2**63
@@ -25,7 +26,7 @@ def unscaled(datum: Datum) -> AnyArray:
     array = as_array(datum, 1)
     if len(array) == 0:
         return np.zeros(0, np.int64)
-    words = np.frombuffer(array.buffers()[1], np.int64, 2 * len(array), 16 * array.offset).reshape(-1, 2)
+    words = np.frombuffer(buffer_of(array, 1), np.int64, 2 * len(array), 16 * array.offset).reshape(-1, 2)
     if array.null_count:
         words = np.where(valid(array)[:, None], words, 0)
     low, high = words[:, 0], words[:, 1]

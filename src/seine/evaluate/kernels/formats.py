@@ -25,6 +25,7 @@ from seine.evaluate.kernels.datum import (
     Datum,
     Kernel,
     all_valid,
+    argument,
     as_array,
     build,
     byte_lengths,
@@ -339,7 +340,9 @@ def _format_string(call: Call, args: Sequence[Datum]) -> pa.Array:
     """FORMAT_STRING(format, ...)."""
     form, *values = args
     if not values:
-        return map_distinct(lambda text: "".join(map(str, format_directives(text, 0))), form, pa.string())
+        return map_distinct(
+            lambda text: "".join(map(str, format_directives(text, 0))), argument(args), pa.string()
+        )
     return with_constants(_formatted, len(values))(call, (*values, form))
 
 

@@ -29,7 +29,14 @@ import pyarrow.compute as pc
 from seine.algebra.expressions import Call
 from seine.algebra.types import JSON, Kind, Type
 from seine.evaluate.kernels.casts import java_double, to_string
-from seine.evaluate.kernels.datum import Datum, Kernel, datum_bytes, spend_on_growth, with_constants
+from seine.evaluate.kernels.datum import (
+    Datum,
+    Kernel,
+    argument,
+    datum_bytes,
+    spend_on_growth,
+    with_constants,
+)
 from seine.evaluate.kernels.strings import map_distinct
 from seine.rows.json_values import json_strings
 
@@ -399,9 +406,9 @@ def _joined(pieces: list[pa.Array], size: int) -> pa.Array:
 
 KERNELS: dict[str, Kernel] = {
     "get_json_object": with_constants(_get_json_object, 1),
-    "json_array_length": lambda _, args: map_distinct(_array_length, args[0], pa.int32()),
+    "json_array_length": lambda _, args: map_distinct(_array_length, argument(args), pa.int32()),
     "json_field": with_constants(_field, 1),
     "json_string_field": with_constants(_string_field, 1),
-    "json_object_keys": lambda _, args: map_distinct(_object_keys, args[0], pa.list_(pa.string())),
+    "json_object_keys": lambda _, args: map_distinct(_object_keys, argument(args), pa.list_(pa.string())),
     "json_object": _object,
 }

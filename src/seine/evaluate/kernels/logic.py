@@ -20,6 +20,7 @@ from seine.evaluate.kernels.datum import (
     Datum,
     Kernel,
     all_valid,
+    argument,
     as_array,
     build,
     nulls,
@@ -64,7 +65,7 @@ def compare(name: str, type_: Type, args: Sequence[Datum]) -> pa.Array:
     if type_.kind is Kind.NULL:
         return nulls(BOOLEAN, row_count(args))
     if type_ != DOUBLE:
-        return _ARROW[name](args[0], args[1])
+        return as_array(_ARROW[name](args[0], args[1]), row_count(args))
     with np.errstate(invalid="ignore"):
         truths = _DOUBLES[name](values(args[0]), values(args[1]))
     return build(BOOLEAN, truths, all_valid(args), row_count(args))
@@ -81,33 +82,33 @@ def _equal_null_safe(call: Call, args: Sequence[Datum]) -> pa.Array:
 
 
 def _and(_: Call, args: Sequence[Datum]) -> pa.Array:
-    return reduce(pc.and_kleene, args)
+    return as_array(reduce(pc.and_kleene, args), row_count(args))
 
 
 def _or(_: Call, args: Sequence[Datum]) -> pa.Array:
-    return reduce(pc.or_kleene, args)
+    return as_array(reduce(pc.or_kleene, args), row_count(args))
 
 
 def _not(_: Call, args: Sequence[Datum]) -> pa.Array:
-    return pc.invert(args[0])
+    return pc.invert(argument(args))
 
 
 def _is_null(_: Call, args: Sequence[Datum]) -> pa.Array:
-    return pc.is_null(args[0])
+    return pc.is_null(argument(args))
 
 
 def _is_not_null(_: Call, args: Sequence[Datum]) -> pa.Array:
-    return pc.is_valid(args[0])
+    return pc.is_valid(argument(args))
 
 
 def _in(call: Call, args: Sequence[Datum]) -> pa.Array:
     """x IN (...): true on a match, else NULL if the value or any element of the list is NULL, else false."""
     type_ = call.args[0].type
     subject, candidates = as_array(args[0], row_count(args)), args[1:]
-    constants = all(isinstance(c, pa.Scalar) for c in candidates)
-    if not constants or type_ == DOUBLE or type_.kind is Kind.NULL or len(candidates) < 4:
+    constants = [candidate for candidate in candidates if isinstance(candidate, pa.Scalar)]
+    if len(constants) < len(candidates) or type_ == DOUBLE or type_.kind is Kind.NULL or len(candidates) < 4:
         return reduce(pc.or_kleene, [compare("eq", type_, (subject, c)) for c in candidates])
-    known = pa.array([c.as_py() for c in candidates if c.is_valid], type_.arrow())
+    known = pa.array([c.as_py() for c in constants if c.is_valid], type_.arrow())
     matches = pc.is_in(subject, value_set=known)
     decided = pc.is_valid(subject) if len(known) == len(candidates) else matches
     return pc.if_else(decided, matches, pa.scalar(None, pa.bool_()))

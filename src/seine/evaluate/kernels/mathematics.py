@@ -21,6 +21,7 @@ from seine.evaluate.kernels.datum import (
     Datum,
     Kernel,
     all_valid,
+    argument,
     build,
     row_count,
     valid,
@@ -98,7 +99,7 @@ def _whole(call: Call, args: Sequence[Datum]) -> pa.Array:
     """CEIL and FLOOR; NULL for a double beyond BIGINT, and 0 for NaN, as in Spark."""
     source = call.args[0].type
     if source.kind is Kind.DECIMAL:
-        return _STEP_KERNEL(call, args) if len(args) == 2 else _stepped(call, args[0], 0)
+        return _STEP_KERNEL(call, args) if len(args) == 2 else _stepped(call, argument(args), 0)
     data = values(args[0])
     if source != DOUBLE:
         return build(call.type, data, valid(args[0]), row_count(args))

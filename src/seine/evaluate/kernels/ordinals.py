@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from seine.algebra.arrays import AnyArray, FloatArray, IntArray
 from seine.algebra.types import Kind, Type
 from seine.evaluate.kernels.datum import values as stored
+from seine.rows.column_arrays import buffer_of
 
 MAX_CODE = np.iinfo(np.int64).max
 _MAX_INT64_DIGITS = 18  # a DECIMAL of so many digits fits 64 bits
@@ -57,8 +58,8 @@ def _double_codes(numbers: FloatArray) -> IntArray:
 
 def _words(array: pa.Array) -> IntArray:
     """A DECIMAL's unscaled values as pairs (low, high) of 64-bit words."""
-    data = array.buffers()[1]
-    if data is None or not len(array):
+    data = buffer_of(array, 1)
+    if not data or not len(array):
         return np.zeros((len(array), 2), np.int64)
     return np.frombuffer(data, np.int64, 2 * len(array), 16 * array.offset).reshape(-1, 2)
 

@@ -43,6 +43,7 @@ from seine.evaluate.kernels.datum import Kernel, byte_lengths, nulls, with_const
 from seine.evaluate.kernels.match_searches import spend_on_searches, spend_on_width
 from seine.evaluate.kernels.spending import spend
 from seine.evaluate.kernels.text_arrays import TextLists
+from seine.rows.column_arrays import as_lists
 
 _LITERAL = re.compile(r"[\w/,;:&=@ -]+", re.ASCII)  # a pattern that matches itself alone
 _LONGEST_PLAIN = 64  # letters of a text that is compared at each place
@@ -155,7 +156,7 @@ def _split_item(array: pa.Array, pattern: str, position: int) -> pa.Array:
     """A part of a text between matches, from 1 on or from the end; NULL where there are not so many."""
     if position == 0:
         raise PatternFault("no such part")
-    parts = split_texts(array, pattern, position if position > 0 else None)
+    parts = as_lists(split_texts(array, pattern, position if position > 0 else None))
     offsets = parts.offsets.to_numpy().astype(np.int64)
     at = (offsets[:-1] + position - 1) if position > 0 else (offsets[1:] + position)
     inside = (at >= offsets[:-1]) & (at < offsets[1:])

@@ -26,6 +26,7 @@ from seine.evaluate.kernels.datum import Datum, Kernel, as_array, build, row_cou
 from seine.evaluate.kernels.decimals import unscaled
 from seine.evaluate.kernels.ordinals import codes_of
 from seine.evaluate.kernels.strings import map_distinct
+from seine.rows.column_arrays import buffer_of
 
 _SEED = 42
 _LONG_DIGITS = 18  # a decimal of more is hashed by its bytes
@@ -62,7 +63,7 @@ class ByteRows:
 
     def __init__(self, texts: pa.Array) -> None:
         encoded = texts.cast(pa.large_binary()).fill_null(b"")
-        starts = np.frombuffer(encoded.buffers()[1], np.int64)[
+        starts = np.frombuffer(buffer_of(encoded, 1), np.int64)[
             encoded.offset : encoded.offset + len(encoded) + 1
         ]
         self.lengths = np.diff(starts)
@@ -76,10 +77,7 @@ class ByteRows:
 
 
 def _bytes_of(encoded: pa.Array, starts: AnyArray) -> AnyArray:
-    data = encoded.buffers()[2]
-    return (
-        np.frombuffer(data, np.uint8)[starts[0] : starts[-1]] if data is not None else np.zeros(0, np.uint8)
-    )
+    return np.frombuffer(buffer_of(encoded, 2), np.uint8)[starts[0] : starts[-1]]
 
 
 def _rotated(data: _Unsigned, bits: int) -> _Unsigned:
@@ -291,7 +289,7 @@ def _digits(array: pa.Array) -> pa.Array:
 
 def _decimal_bytes(array: pa.Array) -> AnyArray:
     """The bytes of DECIMALs from the highest on, such that they sort as the numbers do."""
-    data = np.frombuffer(array.buffers()[1], np.uint8)
+    data = np.frombuffer(buffer_of(array, 1), np.uint8)
     first = array.offset * _WIDTH
     words = data[first : first + len(array) * _WIDTH].reshape(-1, _WIDTH)[:, ::-1].copy()
     words[:, 0] ^= 0x80

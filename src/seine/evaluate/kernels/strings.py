@@ -15,6 +15,7 @@ from seine.evaluate.kernels import regular_expressions
 from seine.evaluate.kernels.datum import (
     Datum,
     Kernel,
+    argument,
     build,
     byte_lengths,
     datum_bytes,
@@ -47,7 +48,8 @@ def _recased(ascii_kernel: Callable[[pa.Array], pa.Array], function: Callable[[s
     """A kernel of case mapping: Arrow's on ASCII, Python's full Unicode mapping otherwise."""
 
     def kernel(_: Call, args: Sequence[Datum]) -> pa.Array:
-        return ascii_kernel(args[0]) if _is_ascii(args[0]) else map_distinct(function, args[0], pa.string())
+        array = argument(args)
+        return ascii_kernel(array) if _is_ascii(array) else map_distinct(function, array, pa.string())
 
     return kernel
 
@@ -56,7 +58,7 @@ def _initcap(_: Call, args: Sequence[Datum]) -> pa.Array:
     def capitalise(text: str) -> str:
         return " ".join(word[:1].title() + word[1:] for word in text.lower().split(" "))
 
-    return map_distinct(capitalise, args[0], pa.string())
+    return map_distinct(capitalise, argument(args), pa.string())
 
 
 def _trimmer(kernel: Callable[[pa.Array, str], pa.Array]) -> Kernel:
@@ -67,11 +69,11 @@ def _trimmer(kernel: Callable[[pa.Array, str], pa.Array]) -> Kernel:
 
 
 def _length(_: Call, args: Sequence[Datum]) -> pa.Array:
-    return pc.utf8_length(args[0])
+    return pc.utf8_length(argument(args))
 
 
 def _octet_length(_: Call, args: Sequence[Datum]) -> pa.Array:
-    return pc.binary_length(args[0])
+    return pc.binary_length(argument(args))
 
 
 def _bit_length(call: Call, args: Sequence[Datum]) -> pa.Array:
@@ -81,7 +83,7 @@ def _bit_length(call: Call, args: Sequence[Datum]) -> pa.Array:
 
 
 def _ascii(_: Call, args: Sequence[Datum]) -> pa.Array:
-    return map_distinct(lambda text: ord(text[0]) if text else 0, args[0], pa.int32())
+    return map_distinct(lambda text: ord(text[0]) if text else 0, argument(args), pa.int32())
 
 
 def _chr(_: Call, args: Sequence[Datum]) -> pa.Array:
@@ -125,7 +127,7 @@ def _concat_ws(_: Call, args: Sequence[Datum]) -> pa.Array:
     """CONCAT_WS: NULL parts are skipped; a NULL separator makes the result NULL."""
     separator, *parts = args
     if not parts:
-        return _emptied(separator)
+        return _emptied(argument(args))
     joined, rows = [separator] * (len(parts) - 1) + parts, row_count(args)
     spend_on_copies(joined, rows)
     spend_on_growth(sum(datum_bytes(arg, rows) for arg in joined), args, rows)
@@ -177,7 +179,7 @@ def _locate(call: Call, args: Sequence[Datum]) -> pa.Array:
 
 
 def _reverse(_: Call, args: Sequence[Datum]) -> pa.Array:
-    return pc.utf8_reverse(args[0])
+    return pc.utf8_reverse(argument(args))
 
 
 def _repeat(_: Call, array: pa.Array, times: int) -> pa.Array:
@@ -210,7 +212,7 @@ def _bytes_a_letter(text: str) -> int:
 def _space(_: Call, args: Sequence[Datum]) -> pa.Array:
     counts = np.maximum(values(args[0]), 0).astype(np.int64)
     spend(size=int(np.where(valid(args[0]), counts, 0).sum()))
-    return map_distinct(lambda count: " " * max(count, 0), args[0], pa.string())
+    return map_distinct(lambda count: " " * max(count, 0), argument(args), pa.string())
 
 
 def _split_part(_: Call, array: pa.Array, delimiter: str, part: int) -> pa.Array:

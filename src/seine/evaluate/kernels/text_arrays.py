@@ -22,6 +22,7 @@ from seine.evaluate.kernels.datum import (
     Datum,
     Kernel,
     all_valid,
+    argument,
     as_array,
     build,
     byte_lengths,
@@ -30,6 +31,7 @@ from seine.evaluate.kernels.datum import (
     values,
 )
 from seine.evaluate.kernels.spending import spend
+from seine.rows.column_arrays import as_lists
 from seine.rows.json_values import json_strings
 
 _ITEM_BYTES = 24  # of an item beside its text: its place, its row, and its offset
@@ -69,7 +71,7 @@ def _repeated(_: Call, args: Sequence[Datum]) -> pa.Array:
 
 
 def _size(_: Call, args: Sequence[Datum]) -> pa.Array:
-    return pc.list_value_length(args[0])
+    return pc.list_value_length(argument(args))
 
 
 def _contains(call: Call, args: Sequence[Datum]) -> pa.Array:
@@ -258,7 +260,7 @@ def _overlap(call: Call, args: Sequence[Datum]) -> pa.Array:
 
 def _json(call: Call, args: Sequence[Datum]) -> pa.Array:
     """An array as JSON, as records have it."""
-    lists = TextLists.of(args[0])
+    lists = TextLists.of(argument(args))
     texts = pc.fill_null(json_strings(lists.items), "null")
     separator = ", " if call.name == "array_record" else ","
     inner = pc.binary_join(TextLists(lists.known, lists.parents, texts).lists(), separator)
@@ -278,7 +280,7 @@ class TextLists:
         """The items of an array of lists."""
         lengths = pc.fill_null(pc.list_value_length(array), 0).to_numpy(zero_copy_only=False)
         known = pc.is_valid(array).to_numpy(zero_copy_only=False)
-        return TextLists(known, np.repeat(np.arange(len(array)), lengths), array.flatten())
+        return TextLists(known, np.repeat(np.arange(len(array)), lengths), as_lists(array).flatten())
 
     def where(self, kept: BoolArray) -> TextLists:
         """The items of a mask."""

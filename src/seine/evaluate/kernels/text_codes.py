@@ -26,6 +26,7 @@ from seine.algebra.types import STRING
 from seine.evaluate.kernels.datum import (
     Datum,
     Kernel,
+    argument,
     byte_lengths,
     datum_bytes,
     spend_on_growth,
@@ -62,20 +63,22 @@ _REGISTRY = re.compile(rf"(?:{_PLAIN}|[$,;:@&=+])+")
 
 def _hex(call: Call, args: Sequence[Datum]) -> pa.Array:
     """HEX of a number in two's complement, or of the bytes of a text."""
+    array = argument(args)
     if call.args[0].type == STRING:
-        spend_on_growth(2 * datum_bytes(args[0], len(args[0])), args, len(args[0]))
-        return map_distinct(lambda text: text.encode().hex().upper(), args[0], pa.string())
-    return map_distinct(lambda number: f"{number % _UNSIGNED:X}", args[0], pa.string())
+        spend_on_growth(2 * datum_bytes(array, len(array)), args, len(array))
+        return map_distinct(lambda text: text.encode().hex().upper(), array, pa.string())
+    return map_distinct(lambda number: f"{number % _UNSIGNED:X}", array, pa.string())
 
 
 def _bin(_: Call, args: Sequence[Datum]) -> pa.Array:
-    return map_distinct(lambda number: f"{number % _UNSIGNED:b}", args[0], pa.string())
+    return map_distinct(lambda number: f"{number % _UNSIGNED:b}", argument(args), pa.string())
 
 
 def _base64(_: Call, args: Sequence[Datum]) -> pa.Array:
-    letters = 4 * datum_bytes(args[0], len(args[0])) // 3
-    spend_on_growth(letters + 2 * letters // _LINE_SIGNS, args, len(args[0]))
-    return map_distinct(_base64_lines, args[0], pa.string())
+    array = argument(args)
+    letters = 4 * datum_bytes(array, len(array)) // 3
+    spend_on_growth(letters + 2 * letters // _LINE_SIGNS, args, len(array))
+    return map_distinct(_base64_lines, array, pa.string())
 
 
 def _base64_lines(text: str) -> str:
@@ -133,7 +136,7 @@ def _hexadecimal(array: pa.Array, algorithm: str) -> pa.Array:
 
 
 def _digest(algorithm: str) -> Kernel:
-    return lambda _, args: _hexadecimal(args[0], algorithm)
+    return lambda _, args: _hexadecimal(argument(args), algorithm)
 
 
 def _sha2(_: Call, array: pa.Array, bits: int) -> pa.Array:
@@ -167,7 +170,7 @@ def _mask(
 
 def _quote(_: Call, args: Sequence[Datum]) -> pa.Array:
     """QUOTE: in single quotes, those within after a backslash."""
-    return map_distinct(lambda text: "'" + text.replace("'", "\\'") + "'", args[0], pa.string())
+    return map_distinct(lambda text: "'" + text.replace("'", "\\'") + "'", argument(args), pa.string())
 
 
 def converted(text: str, source: int, target: int) -> str | None:
@@ -306,17 +309,17 @@ KERNELS: dict[str, Kernel] = {
     "hex": _hex,
     "bin": _bin,
     "base64": _base64,
-    "soundex": lambda _, args: map_distinct(_soundex, args[0], pa.string()),
+    "soundex": lambda _, args: map_distinct(_soundex, argument(args), pa.string()),
     "find_in_set": with_constants(_find_in_set, 1),
-    "luhn_check": lambda _, args: map_distinct(_luhn_check, args[0], pa.bool_()),
+    "luhn_check": lambda _, args: map_distinct(_luhn_check, argument(args), pa.bool_()),
     "md5": _digest("md5"),
     "sha1": _digest("sha1"),
     "sha2": with_constants(_sha2, 1),
-    "crc32": lambda _, args: map_distinct(lambda text: zlib.crc32(text.encode()), args[0], pa.int64()),
+    "crc32": lambda _, args: map_distinct(lambda text: zlib.crc32(text.encode()), argument(args), pa.int64()),
     "mask": with_constants(_mask, 1, nullable=True),
     "quote": _quote,
     "conv": with_constants(_conv, 1),
     "parse_url": with_constants(_parse_url, 1),
-    "url_encode": lambda _, args: map_distinct(_encoded, args[0], pa.string()),
-    "url_decode": lambda _, args: map_distinct(_decoded, args[0], pa.string()),
+    "url_encode": lambda _, args: map_distinct(_encoded, argument(args), pa.string()),
+    "url_decode": lambda _, args: map_distinct(_decoded, argument(args), pa.string()),
 }

@@ -61,7 +61,7 @@ class Argument:
 
     def _derived(self, arguments: list[pa.Array], num_rows: int, notice: Callable[[str], None]) -> pa.Array:
         """The derived column: the function of the rows without a NULL, NULL elsewhere."""
-        assert self.derive is not None
+        assert self.derive is not None and self.derived is not None
         known = complete(arguments, num_rows)
         if not known.any():
             return pa.nulls(num_rows, self.derived)

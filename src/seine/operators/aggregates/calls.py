@@ -66,6 +66,7 @@ from seine.operators.aggregates.order_statistics import Mode, Quantile
 from seine.operators.aggregates.sum import SumOfDoubles, SumOfWholes
 from seine.operators.aggregates.user_fold import GroupFolds, LastingUserFold, UserFold
 from seine.operators.state.keyed_table import KeyedMatches
+from seine.rows.column_arrays import decimal_type
 from seine.user_code.code_answers import ValueFolds
 
 _OF_ALL_VALUES = (
@@ -260,13 +261,14 @@ def _sum_of(type_: pa.DataType) -> Fold:
 
 def _finish_sum(argument: Type, result: Type) -> Callable[..., pa.Array]:
     if argument.kind is Kind.DECIMAL:
-        return partial(finish.finish_sum_of_decimals, type_=result.arrow())
+        return partial(finish.finish_sum_of_decimals, type_=decimal_type(result.arrow()))
     return finish.finish_sum_of_doubles if argument == DOUBLE else finish.finish_sum_of_integers
 
 
 def _finish_average(argument: Type, result: Type) -> Callable[..., pa.Array]:
     if argument.kind is Kind.DECIMAL:
-        return partial(finish.finish_average_of_decimals, scale=argument.scale, type_=result.arrow())
+        type_ = decimal_type(result.arrow())
+        return partial(finish.finish_average_of_decimals, scale=argument.scale, type_=type_)
     return partial(finish.finish_average, unit=DOUBLE_UNIT if argument == DOUBLE else 0)
 
 

@@ -26,6 +26,7 @@ import numpy as np
 import pyarrow as pa
 
 from seine.algebra.arrays import BoolArray, FloatArray, IntArray, UIntArray
+from seine.rows.column_arrays import as_lists, buffer_of
 
 BITS = 32  # of a limb
 MASK = np.int64(2**BITS - 1)
@@ -141,7 +142,7 @@ class Limbs:
         return low, high, ~matrix[4:].any(axis=0) & (high < np.uint64(2**63))
 
 
-def to_lists(sign: IntArray, limbs: Limbs) -> pa.Array:
+def to_lists(sign: IntArray, limbs: Limbs) -> pa.ListArray:
     """One list for each number, to be stored: its lowest limb's position, then its limbs; empty for zero.
 
     >>> sign, size = Limbs(np.array([[0, 0], [5, 0]]), 7).normal()
@@ -165,6 +166,7 @@ def to_lists(sign: IntArray, limbs: Limbs) -> pa.Array:
 
 def from_lists(lists: pa.Array) -> Limbs:
     """The inverse of `to_lists`; a NULL is zero."""
+    lists = as_lists(lists)
     lengths = lists.value_lengths().fill_null(0).to_numpy().astype(np.int64)
     flat = lists.flatten().to_numpy()
     owners = np.repeat(np.arange(len(lengths)), lengths)
@@ -232,7 +234,7 @@ def limbs_of(numbers: IntArray) -> IntArray:
 
 def _words(values: pa.Array) -> IntArray:
     """The low and the high 64 bits of decimals, two rows."""
-    words = np.frombuffer(values.buffers()[1], np.int64).reshape(-1, 2)
+    words: IntArray = np.frombuffer(buffer_of(values, 1), np.int64).reshape(-1, 2)
     return words[values.offset : values.offset + len(values)].T
 
 

@@ -17,6 +17,7 @@ from seine.algebra.arrays import IntArray
 from seine.operators.aggregates.fold import Changes, FoldState
 from seine.operators.aggregates.limbs import Limbs, Piece, from_lists, limbs_of, to_lists
 from seine.operators.state.keyed_table import KeyedMatches
+from seine.rows.column_arrays import as_arrow
 
 _LISTS = pa.list_(pa.int64())
 
@@ -76,7 +77,7 @@ class SumOfDoubles:
             for amounts, name in zip(self._odd(changes), names[1:], strict=True)
         ]
         last = changes.layout.last
-        kept = [to_lists(sign[last], size.take(last)), *(counts[last] for counts in odd)]
+        kept: FoldState = [to_lists(sign[last], size.take(last)), *(counts[last] for counts in odd)]
         return WideSums(sign, size, *odd), kept
 
     def part(self, changes: Changes, value: Any, start: pa.Array | None) -> list[pa.Array]:
@@ -135,10 +136,12 @@ class SumOfWholes:
         if numbers is not None:
             return [pa.array(changes.sums(numbers)), pa.nulls(changes.layout.size, _LISTS)]
         narrow, wide = _narrowed(*_summed(changes, self._amounts(changes)).normal())
-        return [pa.array(narrow), wide]
+        return [pa.array(narrow), as_arrow(wide)]
 
     def _small(self, changes: Changes, start: int) -> IntArray | None:
         """The amount of each change; None unless the sum of any of them, on `start`, fits 64 bits."""
+        sizes: IntArray | None
+        weights: IntArray | None
         if changes.are_partials:
             numbers, wide = changes.values
             sizes, weights = numbers.to_numpy(), None

@@ -21,7 +21,7 @@ from seine.algebra.arrays import BoolArray, IntArray
 from seine.operators.state.change_layout import ChangeLayout
 from seine.operators.state.keyed_table import HASH, KeyedTable
 from seine.operators.state.store import Store
-from seine.rows.column_arrays import as_arrow, none_if_all, take_values
+from seine.rows.column_arrays import ColumnArray, as_arrow, none_if_all, take_values
 from seine.rows.grouping import Groups, group_rows
 from seine.rows.hashing import hash_columns
 
@@ -90,7 +90,7 @@ class ValueTable:
         counts = _counts(pairs, places, weights, before)
         changed = (counts.final != before).nonzero()[0]
         if len(changed):
-            columns = [hashes, number, counts.final, *kept]
+            columns: list[ColumnArray] = [hashes, number, counts.final, *kept]
             arrays = [as_arrow(take_values(column, none_if_all(changed, len(hashes)))) for column in columns]
             self._table.write(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
         scan = self._scanner(numbers)

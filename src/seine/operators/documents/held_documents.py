@@ -43,6 +43,7 @@ from seine.operators.documents.operand_rows import PATTERNS, VALUES, column
 from seine.operators.state.runs import Runs
 from seine.operators.state.sorted_run import KEY, START, UNTIL, SortedRun, take_rows
 from seine.operators.state.store import Store
+from seine.rows.column_arrays import as_lists
 from seine.rows.delta import FOREVER, NEVER
 from seine.rows.hashing import mix
 
@@ -63,7 +64,7 @@ class FlatWitnesses(NamedTuple):
     @staticmethod
     def of(batch: pa.RecordBatch) -> FlatWitnesses:
         """Those of a batch of operands."""
-        patterns, values = batch[column(PATTERNS)], batch[column(VALUES)]
+        patterns, values = (as_lists(batch[column(one)]) for one in (PATTERNS, VALUES))
         counts = np.diff(patterns.offsets.to_numpy())
         documents = np.repeat(np.arange(batch.num_rows), counts)
         return FlatWitnesses(documents, patterns.flatten().to_numpy(), values.flatten().to_numpy())

@@ -34,6 +34,7 @@ from seine.operators.documents.operand_rows import (
     column,
 )
 from seine.operators.state.working_nodes import AnyOutput, ArrivedDelta, HostFlow, Pushing, StatelessNode
+from seine.rows.column_arrays import as_lists
 from seine.rows.delta import ARRIVAL_NUMBER, Delta, data_names
 from seine.rows.hashing import hash_columns
 from seine.typed_json import json_decoder
@@ -88,7 +89,7 @@ class PartialStep:
                 values += [value for _, value in sorted(pairs)]
         if places:
             rows = batch.take(pa.array(places))
-            lists = pa.array(patterns, pa.list_(pa.int64()))
+            lists = as_lists(pa.array(patterns, pa.list_(pa.int64())))
             hashes = hash_columns([pa.array(values, pa.large_string())], len(values))
             columns = [
                 *(rows[name] for name in ("_s", "_e", column(DOCUMENT), ARRIVAL_NUMBER)),

@@ -175,8 +175,8 @@ class Grouped:
         values, kept, parts = self.folding.advance(step.events, layout, stored, step.numbers, store)
         exists, existed = self._existence(step)
         shown = exists.nonzero()[0]
-        made = self.folding.finish(step.rows, values, shown)
-        made = [as_column(_cast(array, field.type)) for array, field in zip(made, self._results, strict=True)]
+        finished = zip(self.folding.finish(step.rows, values, shown), self._results, strict=True)
+        made = [as_column(_cast(array, field.type)) for array, field in finished]
         stored_results = [stored.rows(field.name) for field in self._results]
         changes = result_changes(layout, exists, existed, stored.at, made, stored_results)
         since, identity = self._identities(step, changes, store)
@@ -196,6 +196,7 @@ class Grouped:
         excerpt = Excerpt.of(layout, np.ones(layout.groups, bool) if mask is None else mask)
         groups = layout.group.take(excerpt.places)
         rows = layout.sums(events.reached, events.weights).take(excerpt.places)
+        columns: list[tuple[str, ColumnArray]]
         columns = [(TIME, excerpt.layout.time), (WEIGHT, rows), *parts(excerpt)]
         columns += [(name, take_values(key, groups)) for name, key in zip(names, step.keys, strict=True)]
         return pa.RecordBatch.from_arrays(

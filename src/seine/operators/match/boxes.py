@@ -86,8 +86,10 @@ def _is_constant(expression: Expression) -> bool:
 
 def _constants(one: Expression, table: Sequence[pa.Array], count: int) -> pa.Array:
     if isinstance(one, Parameter):
-        assert table[one.index].type == one.type.arrow(), f"the constants of {one} are of another type"
-        return table[one.index]
+        constants = table[one.index]
+        if constants.type != one.type.arrow():
+            raise TypeError(f"the constants of {one} are of another type: {constants.type}")
+        return constants
     assert isinstance(one, Literal)
     return pa.repeat(pa.scalar(one.value, one.type.arrow()), count)
 

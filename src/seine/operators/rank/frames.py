@@ -181,7 +181,7 @@ def _folded(
 def _arguments(folding: SharedFolds, rows: OrderedRows, members: IntArray) -> pa.RecordBatch | None:
     """The columns that folds read of some rows; None if they read none."""
     chosen, read = pa.array(rows.row[members]), folding.reads
-    columns = [column.take(chosen) if i in read else None for i, column in enumerate(rows.columns)]
+    columns = [column.take(chosen) if i in read else column for i, column in enumerate(rows.columns)]
     named = folding.columns(columns, len(members), lambda text: None)
     if not named:
         return None

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from seine.algebra.arrays import BoolArray, IntArray
 from seine.operators.search.searches import Searches
 from seine.operators.search.watched_schema import EPOCH, KEYS, PLACES, SIDES, TABLE, TERMS, list_values
+from seine.rows.column_arrays import as_lists
 from seine.rows.delta import FOREVER, NEVER
 from seine.rows.grouping import ranges
 
@@ -106,7 +107,7 @@ class KnownTuples:
         self._place_at = np.concatenate([self._place_at, self._place_at[-1] + np.cumsum(counts)])
         self._places = np.concatenate([self._places, places[kept]])
         self._place_sides = np.concatenate([self._place_sides, sides[kept]])
-        self._keys = pa.concat_arrays([self._keys, batch[KEYS].flatten().take(pa.array(kept))])
+        self._keys = pa.concat_arrays([self._keys, as_lists(batch[KEYS]).flatten().take(pa.array(kept))])
 
     def places(self, tuples: IntArray) -> tuple[IntArray, IntArray]:
         """All places of tuples: which of the tuples has it, and the place."""

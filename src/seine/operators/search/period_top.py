@@ -115,8 +115,8 @@ class PeriodTopOperator:
             place = waiting.schema.get_field_index(EARLY)
             best.add(SortedRun.of(waiting.set_column(place, EARLY, pa.array(early)), KEY))
         for gone in emitted.take(lambda run: _same(run, ends, self._identities)):
-            early = pa.array(_early_of(gone, ends, self._identities))
-            yield self._delta(gone[:0], gone.set_column(gone.schema.get_field_index(EARLY), EARLY, early))
+            place, early = gone.schema.get_field_index(EARLY), _early_of(gone, ends, self._identities)
+            yield self._delta(gone[:0], gone.set_column(place, EARLY, pa.array(early)))
 
     def _emit(self, pieces: Sequence[pa.RecordBatch], emitted: Runs) -> Iterator[Delta]:
         """Emit trees whose period is over; those that may still end early are remembered."""

@@ -53,6 +53,7 @@ from seine.operators.state.runs import Runs
 from seine.operators.state.sorted_run import KEY, SortedRun
 from seine.operators.state.store import Store
 from seine.operators.state.work_budget import uncounted
+from seine.rows.column_arrays import as_lists
 from seine.rows.delta import FOREVER, NEVER, concat_batches
 
 NEXT_ID = "next"  # head: the id of the next tuple that arrives
@@ -166,7 +167,8 @@ def places_run(batch: pa.RecordBatch, lengths: IntArray, places: IntArray) -> So
     """Tuples by place, a row for each place of each."""
     owners = pa.array(np.repeat(np.arange(batch.num_rows), lengths))
     rows = batch.select(CARRIED).take(owners)
-    rows = rows.append_column(SIDE, batch[SIDES].flatten()).append_column(KEY_TEXT, batch[KEYS].flatten())
+    sides, texts = (as_lists(batch[name]).flatten() for name in (SIDES, KEYS))
+    rows = rows.append_column(SIDE, sides).append_column(KEY_TEXT, texts)
     return SortedRun.of(_keyed(places, rows), KEY)
 
 

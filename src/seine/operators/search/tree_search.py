@@ -226,8 +226,10 @@ def _sides(edges: Iterable[WatchedEdge]) -> IntArray:
 
 def _text_bytes(rows: pa.RecordBatch) -> IntArray:
     """The bytes of the texts of each row."""
-    texts = [column for column in rows.columns if pa.types.is_string(column.type)]
-    sizes: IntArray = sum(pc.binary_length(text).to_numpy().astype(np.int64) for text in texts)
+    sizes = np.zeros(rows.num_rows, np.int64)
+    for column in rows.columns:
+        if pa.types.is_string(column.type):
+            sizes += pc.binary_length(column).to_numpy().astype(np.int64)
     return sizes
 
 

@@ -30,6 +30,7 @@ import pyarrow as pa
 
 from seine.algebra.arrays import AnyArray, BoolArray, IntArray
 from seine.algebra.types import BIGINT, JSON, NUMBERS, Type
+from seine.rows.column_arrays import as_lists
 from seine.rows.delta import FOREVER
 from seine.rows.hashing import hash_columns, mix
 
@@ -175,12 +176,14 @@ def spread(numbers: IntArray) -> IntArray:
 
 def list_values(lists: pa.Array) -> tuple[IntArray, AnyArray]:
     """The lengths of lists of numbers, and all their values one after another."""
+    lists = as_lists(lists)
     lengths: IntArray = lists.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64)
     return lengths, lists.flatten().to_numpy(zero_copy_only=False)
 
 
 def lists_of(lengths: IntArray, values: AnyArray | pa.Array, type_: pa.DataType) -> pa.Array:
-    """The inverse of `list_values`."""
+    """The inverse of `list_values`, of lists of a type."""
+    assert isinstance(type_, pa.ListType)
     offsets = np.zeros(len(lengths) + 1, np.int32)
     np.cumsum(lengths, out=offsets[1:])
     column = values if isinstance(values, pa.Array) else pa.array(values)

@@ -107,7 +107,7 @@ def fold(call: Call) -> Expression:
 def _value(scalar: pa.Scalar, type_: Type) -> Any:
     if not scalar.is_valid:
         return None
-    if type_.kind is Kind.DAY_TIME:
+    if isinstance(scalar, pa.DurationScalar):
         return scalar.value
     value = scalar.as_py()
     return value.astimezone(dt.UTC) if type_.kind is Kind.TIMESTAMP else value

@@ -74,7 +74,8 @@ class SampleFiles:
 
 
 def _content(stream: StreamDef, reservoir: Reservoir) -> bytes:
-    assert reservoir.rows is not None and reservoir.first is not None and reservoir.last is not None
+    assert reservoir.rows is not None and reservoir.arrivals is not None
+    assert reservoir.first is not None and reservoir.last is not None
     declared, counts = stream_to_json(stream), reservoir.punctuations
     summary = _Summary(declared, reservoir.seen, reservoir.first, reservoir.last, counts)
     rows = reservoir.rows.append_column(_ARRIVALS, pa.array(reservoir.arrivals, pa.int64()))

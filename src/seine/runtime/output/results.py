@@ -198,7 +198,8 @@ class Results:
 
     def _who(self, numbers: pa.Array) -> pa.Array | str:
         """One name, or the JSON text of the name in each row."""
-        first, others = numbers[0].as_py(), numbers.to_numpy()
+        first: int = numbers[0].as_py()
+        others = numbers.to_numpy()
         if (others == first).all():
             return self._counts.names[first]
         names = self._counts.names

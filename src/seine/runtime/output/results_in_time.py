@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from seine.algebra.arrays import AnyArray, IntArray
+from seine.rows.column_arrays import buffer_of
 from seine.runtime.output.task_report import ANY_TIME, QueryRanges, WrittenResults
 
 _NAME = "in-time"
@@ -40,8 +41,8 @@ def in_time(folder: str, results: Sequence[WrittenResults]) -> list[WrittenResul
     with open(os.path.join(folder, _NAME), "wb") as file:
         for start in range(0, len(order), _PIECES_AT_ONCE):
             chosen = texts.take(pa.array(order[start : start + _PIECES_AT_ONCE]))
-            length = int(np.frombuffer(chosen.buffers()[1], np.int64)[len(chosen)])
-            file.write(memoryview(chosen.buffers()[2])[:length])
+            length = int(np.frombuffer(buffer_of(chosen, 1), np.int64)[len(chosen)])
+            file.write(buffer_of(chosen, 2)[:length])
     ranges = QueryRanges.of(pieces.queries[order], pieces.sizes[order], pieces.times[order])
     counts, importance = Counter[str](), Counter[str]()
     for one in joined:
