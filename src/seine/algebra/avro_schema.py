@@ -163,7 +163,7 @@ def _read_field(form: Mapping[str, Any], named: dict[str, AvroType | None], spac
     return AvroField(name, others[0], len(types), nulls[0] if nulls else None)
 
 
-def _read_type(name: str, form: Any, named: dict[str, AvroType | None], space: str) -> AvroType:
+def _read_type(name: str, form: object, named: dict[str, AvroType | None], space: str) -> AvroType:
     """A scalar type; types with names may be used again by name."""
     logical = form.get("logicalType") if isinstance(form, dict) else None
     written = form.get("type") if isinstance(form, dict) else form

@@ -97,7 +97,7 @@ def attribute_of(module: ModuleType, path: str) -> Any:
     return value
 
 
-def _is_called(value: Any, name: str) -> bool:
+def _is_called(value: object, name: str) -> bool:
     """Whether a value of a module is the function or aggregate of this name."""
     known = getattr(value, "name", None)
     callable_ = isinstance(value, type) or hasattr(value, "arguments")

@@ -98,7 +98,7 @@ class Literal(Expression):
     type: Type
     _repr: ClassVar[str]
 
-    def __init__(self, value: Any, type: Type) -> None:
+    def __init__(self, value: object, type: Type) -> None:
         attributes = self.__dict__  # very many are made, and from now on they are frozen
         attributes["value"] = value
         attributes["type"] = type
@@ -391,7 +391,7 @@ def from_json(form: list[Any]) -> Expression:
     return Call(form[2], tuple(map(from_json, form[3:])), type_)
 
 
-def value_to_json(value: Any) -> Any:
+def value_to_json(value: object) -> Any:
     """The value of a literal as a JSON value: dates, timestamps and decimals as text."""
     if isinstance(value, dt.datetime | dt.date):
         return value.isoformat()

@@ -242,7 +242,7 @@ def _written(call: Callable[..., Any]) -> dict[str, Any]:
     return {name: known.get(name) for name in [*signature.parameters, "return"]} if known else {}
 
 
-def _or_none(hint: Any) -> tuple[Any, bool]:
+def _or_none(hint: object) -> tuple[Any, bool]:
     """An annotation without None, and whether it had it."""
     if get_origin(hint) not in _UNIONS:
         return hint, False
@@ -250,7 +250,7 @@ def _or_none(hint: Any) -> tuple[Any, bool]:
     return (others[0] if len(others) == 1 else hint), len(others) < len(get_args(hint))
 
 
-def _is_single(hint: Any) -> bool:
+def _is_single(hint: object) -> bool:
     """Whether an annotation is one of Python's own types, whatever Seine makes of it."""
     alone = _or_none(hint)[0]
     kind = get_origin(alone) or alone
@@ -259,7 +259,7 @@ def _is_single(hint: Any) -> bool:
     return hint is not None and getattr(kind, "__module__", "") in _PYTHON and kind is not object
 
 
-def _type_of(label: str, hint: Any) -> Type:
+def _type_of(label: str, hint: object) -> Type:
     alone = _or_none(hint)[0]
     if alone in _TYPES:
         return _TYPES[alone]

@@ -192,7 +192,7 @@ class CatalogChange(CatalogView):
         write_nodes(self._connection, version, gone, come, predicates or {}, uses or {})
         self.set(NODES, version)
 
-    def set(self, name: str, value: Any) -> None:
+    def set(self, name: str, value: object) -> None:
         """Store a JSON value under a name, replacing the one before."""
         self._connection.execute(delete(t.setting).where(t.setting.c.name == name))
         insert_row(self._connection, t.setting, name=name, value=json.dumps(value))

@@ -92,7 +92,7 @@ class CatalogView:
         """The computation index for callers who need only names of queries: matches have no predicates."""
         return IndexSearch(self._connection, with_predicates=False)
 
-    def setting(self, name: str, default: Any = None) -> Any:
+    def setting(self, name: str, default: object = None) -> Any:
         """The JSON value stored under a name, or the default."""
         text = self._connection.execute(select(t.setting.c.value).where(t.setting.c.name == name)).scalar()
         return default if text is None else json.loads(text)

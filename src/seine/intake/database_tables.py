@@ -150,7 +150,7 @@ def _typed(values: list[Any], type_: pa.DataType, what: str, dead: dict[int, str
         return pa.concat_arrays([_one(value, type_, i, what, dead) for i, value in enumerate(values)])
 
 
-def _one(value: Any, type_: pa.DataType, i: int, what: str, dead: dict[int, str]) -> pa.Array:
+def _one(value: object, type_: pa.DataType, i: int, what: str, dead: dict[int, str]) -> pa.Array:
     try:
         return pa.array([value], type_)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):

@@ -211,7 +211,7 @@ _WANTED: dict[Kind, tuple[type, ...]] = {
 }
 
 
-def _text(value: Any, declared: Field) -> str | None:
+def _text(value: object, declared: Field) -> str | None:
     """The text of a value, if its JSON type is the one that the type of the column requires."""
     if value is None:
         return None
@@ -234,11 +234,11 @@ def _refuse_lone_surrogates(value: str, declared: Field) -> None:
         raise Refused(f"column {_show(declared.name)}: a lone surrogate is no character") from None
 
 
-def _misfit(declared: Field, value: Any) -> str:
+def _misfit(declared: Field, value: object) -> str:
     return f"column {_show(declared.name)}: {_show(value)} is no {declared.type}"
 
 
-def _show(value: Any) -> str:
+def _show(value: object) -> str:
     """A value as the reason of a dead letter quotes it, short and printable."""
     if isinstance(value, JsonPairs):
         return "an object"

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
-from typing import Any
 
 from seine.algebra.expressions import Call, Expression, Literal, walk
 from seine.algebra.plan import Lookup, Plan, Query, Scan
@@ -58,7 +57,7 @@ def notes(query: Query) -> tuple[str, ...]:
     return tuple(dict.fromkeys(said))
 
 
-def _expressions(value: Any) -> Iterator[Expression]:
+def _expressions(value: object) -> Iterator[Expression]:
     """The expressions in a node of a plan, but not in its inputs."""
     if isinstance(value, Expression):
         yield value

@@ -132,7 +132,7 @@ def _requoted(inner: str) -> str:
     return f'"{escaped}"'
 
 
-def json_text(value: Any) -> str:
+def json_text(value: object) -> str:
     """The value as compact JSON."""
     if isinstance(value, JsonNumber):
         return str(value)
@@ -159,7 +159,7 @@ class _Style(Enum):
     FLATTEN = 2
 
 
-def _matches(value: Any, steps: Sequence[Step], style: _Style) -> _Written:
+def _matches(value: object, steps: Sequence[Step], style: _Style) -> _Written:
     """What the steps lead to, in the way of Hive, which Spark follows."""
     if not steps:
         if style is _Style.FLATTEN and isinstance(value, list):
@@ -224,7 +224,7 @@ def _value_at(text: str | None, steps: Sequence[Step]) -> str | None:
     return written.texts[0] if written.is_match else None
 
 
-def _walk(value: Any, steps: Sequence[Step]) -> Any:
+def _walk(value: object, steps: Sequence[Step]) -> Any:
     """The string that a path without * leads to, which is given without quotes."""
     for step in steps:
         if isinstance(step, str) and isinstance(value, JsonMembers):
@@ -249,7 +249,7 @@ def _array_length(text: str | None) -> int | None:
     return len(document) if isinstance(document, list) else None
 
 
-def _value_of_path(value: Any, path: Sequence[str], read: Callable[[Any], Any]) -> Any:
+def _value_of_path(value: object, path: Sequence[str], read: Callable[[Any], Any]) -> Any:
     """What is read at a path of names; of members of one name the last that can be read, or is null."""
     if not path:
         return None if value is None else read(value)
@@ -266,11 +266,11 @@ def _value_of_path(value: Any, path: Sequence[str], read: Callable[[Any], Any]) 
     return None
 
 
-def _is_string(value: Any) -> bool:
+def _is_string(value: object) -> bool:
     return isinstance(value, str) and not isinstance(value, JsonNumber)
 
 
-def _integer(value: Any, type_: Type) -> int | None:
+def _integer(value: object, type_: Type) -> int | None:
     if not isinstance(value, JsonNumber) or not value.is_whole:
         return None
     number = int(value)
@@ -284,7 +284,7 @@ def _double(value: Any, type_: Type) -> float | None:
     return _INFINITE.get(value) if _is_string(value) else None
 
 
-def _decimal(value: Any, type_: Type) -> Decimal | None:
+def _decimal(value: object, type_: Type) -> Decimal | None:
     if not isinstance(value, str):
         return None
     try:
@@ -299,7 +299,7 @@ def _decimal(value: Any, type_: Type) -> Decimal | None:
     )
 
 
-def _boolean(value: Any, type_: Type) -> bool | None:
+def _boolean(value: object, type_: Type) -> bool | None:
     return value if isinstance(value, bool) else None
 
 
@@ -309,7 +309,7 @@ def _text(value: Any, type_: Type) -> str | None:
     return value if _is_string(value) else json_text(value)
 
 
-def _texts(value: Any, type_: Type) -> list[str | None] | None:
+def _texts(value: object, type_: Type) -> list[str | None] | None:
     return [_text(one, type_) for one in value] if isinstance(value, list) else None
 
 

@@ -464,7 +464,7 @@ def _with_aliases(plan: Plan, named: Callable[[str], str]) -> Plan:
     return replace(plan, **changed)
 
 
-def _part(value: Any, named: Callable[[str], str]) -> Any:
+def _part(value: object, named: Callable[[str], str]) -> Any:
     """A field of a plan: a plan, several, or something else, which stays."""
     if isinstance(value, Plan):
         return _with_aliases(value, named)

@@ -328,7 +328,7 @@ def digits(value: Any) -> int:
     return len(f"{abs(value):f}".replace(".", "").strip("0"))
 
 
-def short(value: Any) -> Any:
+def short(value: object) -> Any:
     """Without zeros at the end of its fraction."""
     if not isinstance(value, Decimal):
         return value

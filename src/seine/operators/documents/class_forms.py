@@ -365,7 +365,7 @@ def _path_text(side: int, any_namespace: bool, path: tuple[PatternNode, ...]) ->
     return _written([side, any_namespace, [[node.axis, node.name, node.is_attribute] for node in path]])
 
 
-def _written(value: Any) -> str:
+def _written(value: object) -> str:
     return json.dumps(value, separators=(",", ":"))
 
 

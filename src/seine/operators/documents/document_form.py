@@ -119,7 +119,7 @@ def _read_block(text: str) -> FormBlock:
     return FormBlock(pattern, tuple(names), tuple(reported), tuple(telling))
 
 
-def _written(value: Any) -> str:
+def _written(value: object) -> str:
     return json.dumps(value, separators=(",", ":"))
 
 

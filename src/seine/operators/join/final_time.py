@@ -68,7 +68,7 @@ def first_beyond(final: FinalTime, time: int) -> int | None:
     return None if None in values else _first_final(final, max(values), time)
 
 
-def _first_final(final: FinalTime, value: Any, time: int) -> int | None:
+def _first_final(final: FinalTime, value: object, time: int) -> int | None:
     """The least progress at which a value is final that is not at a given time; None if that is never."""
     low, step = time, 1
     while (high := low + step) < FOREVER:

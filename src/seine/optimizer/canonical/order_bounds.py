@@ -108,7 +108,7 @@ def _larger(old: Limit | None, new: Limit) -> Limit:
     return new if old is None or (new.value, new.open) > (old.value, old.open) else old
 
 
-def _is_nan(value: Any) -> bool:
+def _is_nan(value: object) -> bool:
     return isinstance(value, float) and math.isnan(value)
 
 

@@ -74,7 +74,7 @@ def _typed_row(row: Record, fields: tuple[Field, ...], lists_decimals: bool = Fa
     return {name: _typed(value, kinds.get(name), lists_decimals) for name, value in row.items()}
 
 
-def _typed(value: Any, kind: Kind | None, lists_decimals: bool) -> Any:
+def _typed(value: object, kind: Kind | None, lists_decimals: bool) -> Any:
     if kind is Kind.DECIMAL:
         return Decimal(value) if isinstance(value, int) else value
     if isinstance(value, Decimal):
@@ -82,7 +82,7 @@ def _typed(value: Any, kind: Kind | None, lists_decimals: bool) -> Any:
     return value if lists_decimals else _with_floats(value)
 
 
-def _with_floats(value: Any) -> Any:
+def _with_floats(value: object) -> Any:
     """A value of JSON, every number with a point a float."""
     if isinstance(value, dict):
         return {name: _with_floats(inner) for name, inner in value.items()}
