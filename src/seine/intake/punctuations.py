@@ -46,6 +46,7 @@ class PunctuationProbe:
     @cached_property
     def in_partition(self) -> PunctuationProbe:
         """The same with the partition as one more value of the key."""
+        assert self.partitions is not None
         return PunctuationProbe([*self.keys, pa.array(self.partitions, pa.int64())], self.times)
 
     @cached_property
@@ -70,6 +71,7 @@ class FreshPunctuations:
     @cached_property
     def in_partition(self) -> FreshPunctuations:
         """The same with the partition as one more value of the key."""
+        assert self.partitions is not None
         keys = [*self.keys, pa.array(self.partitions, pa.int64())]
         return FreshPunctuations(keys, self.limits, self.places)
 
