@@ -364,6 +364,9 @@ class OSFile(NativeFile):
 class BufferReader(NativeFile):
     def __init__(self, obj: _Bytes) -> None: ...
 
+class PythonFile(NativeFile):
+    def __init__(self, handle: object, mode: str | None = None) -> None: ...
+
 class BufferOutputStream(NativeFile):
     def getvalue(self) -> Buffer: ...
 
