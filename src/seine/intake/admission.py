@@ -15,9 +15,9 @@ timestamp is below clock - LATENESS is dead, where the clock is the largest time
 so is one below the floor that the stream was given while it was idle. A tuple that repeats the UNIQUE values
 of one let in before it is dead. Dead lines move no clock; a punctuation holds however late it is.
 
-Whether a row repeats another depends on whether that one is let
-in, which depends on the clock, and so on whether rows before it are: with each look at all lines at least
-one more, from the first on, is judged right, so looks are repeated until nothing changes.
+Whether a row repeats another depends on whether that one is let in, which depends on the clock, and so on
+whether rows before it are: with each look at all lines at least one more, from the first on, is judged right,
+so looks are repeated until nothing changes.
 
 Punctuations that UNIQUE columns imply: a tuple says that none of its values comes again.
 

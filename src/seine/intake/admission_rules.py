@@ -1,15 +1,14 @@
 """What admission judges by: the line before, the partition before, or the micro-batch before.
 
-| rule | late against | a promise binds | arrivals are numbered |
+| rule | late against | a promise binds | an arrival's number |
 | --- | --- | --- | --- |
-| `ByLine` | the largest time before the line | the lines behind it | one by one |
-| `ByPartition` | the same in its partition (`lanes.py`) | those in its partition; the others from the next
-  micro-batch on | by offset and partition |
-| `ByBatch` | the clock of the micro-batch before | later micro-batches | by micro-batch and task |
+| `ByLine` | the largest time before | the lines behind it | one more |
+| `ByPartition` | the same in its lane | its partition at once, then the others | offset and partition |
+| `ByBatch` | the clock of the batch before | later micro-batches | batch, task, place |
 
-`ByLine` is for what has one reader. `ByPartition` is for topics: many tasks judge side by side, each whole
-partitions. `ByBatch` is for other sources that Spark reads, whose rows have no order: all tasks judge by what
-the micro-batch before left, and rows of one never make each other late.
+`ByLine` is for what has one reader. `ByPartition` is for topics (`lanes.py`): many tasks judge side by side,
+each whole partitions. `ByBatch` is for other sources that Spark reads, whose rows have no order: all tasks
+judge by what the micro-batch before left, and rows of one never make each other late.
 
     batch 1   3  9  5        clock 9
     batch 2   8  4  12       with LATENESS 2: 8 is in time, 4 is late; clock 12
