@@ -7,8 +7,7 @@ import json
 import logging
 import os
 import tempfile
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -18,25 +17,23 @@ from seine.algebra.serialise import relation_to_json, stream_to_json
 from seine.errors import SeineError
 from seine.frontends.script.script import Declarations, Script
 from seine.graph.node import Holding
-from seine.intake.alignment import NO_LEAD, Components, Lead
-from seine.intake.fed_pipeline import NetworkMoment
+from seine.intake.alignment import NO_LEAD, Lead
 from seine.intake.intake import Intake
-from seine.intake.journal import ReplayDraft
 from seine.intake.relations import load_relation
 from seine.intake.retention_limit import RetentionLimit
 from seine.intake.spark_feed import SourceBranch
-from seine.live_queries import LiveQueries, QueryChange, limits_of, read_live_record
-from seine.network.network import Network, build_network, stream_components
-from seine.network.plan.output_form import limit_of
+from seine.lifecycle.edit import Outcome
+from seine.lifecycle.pipeline import Pipeline
+from seine.lifecycle.registrar import Registrar
+from seine.lifecycle.view import View
+from seine.network.network import Network, build_network
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.network.searches.schema_change import SchemaChange
 from seine.operators.state.work_budget import WorkBudget
 from seine.optimizer.estimates import Estimates
 from seine.rare_collections import rare_collections
-from seine.runtime.driver import Driver
-from seine.runtime.folder.changing_relations import ChangingRelations
+from seine.run_record import RunPolicy, RunRecord, read_live_record
 from seine.runtime.folder.deployment import Deployment
-from seine.runtime.folder.failures import Failure, RunFailures, withhold_gone
 from seine.runtime.folder.kept_functions import KeptFunctions, keep_functions, registered_functions
 from seine.runtime.folder.mounted_path import refuse_remote
 from seine.runtime.folder.sampling import MOST_SAMPLED
@@ -48,7 +45,6 @@ from seine.runtime.output.overwriting import refuse_inside, refuse_overwriting
 from seine.runtime.output.query_figures import QueryFigures, RunStatistics
 from seine.runtime.output.record_reader import Record, RecordReader
 from seine.runtime.output.sink import Sink
-from seine.runtime.output.task_report import TaskReport
 from seine.runtime.source_samples import source_estimates
 from seine.runtime.spark_reading import SparkReading
 from seine.safety.verdict import refuse_unsafe
@@ -57,7 +53,6 @@ from seine.sinks.sink_checks import STARTS_OVER, refuse_unfit
 
 if TYPE_CHECKING:  # a script without sinks need not wait for the clients of their targets
     from seine.sinks.run_sinks import RunSinks
-    from seine.sinks.sink_threads import SinkStatus
 
 _logger = logging.getLogger(__name__)
 _MANY_QUERIES = 1_000  # from which on garbage collections are worth avoiding while they are placed
@@ -90,12 +85,14 @@ class Options:
     live: bool = False  # whether queries may come and go while it runs
 
 
-class Run:
+class Run(Pipeline):
     """A script on its way through a pipeline, whichever host runs the tasks.
 
     Opening it refuses what cannot run: an unsafe query, a missing file, an unwritable output, a
     checkpoint of another script. `driver.drive` then feeds it to its end.
     """
+
+    _sinks: RunSinks | None = None
 
     def __init__(self, script: Script, options: Options) -> None:
         many = len(script.declarations.queries) >= _MANY_QUERIES
@@ -121,31 +118,27 @@ class Run:
         network = resumed or _planned(script, options)
         self._temporary = None if options.checkpoint else _temporary()
         folder = options.checkpoint or self._temporary.name  # type: ignore[union-attr]
-        self.deployment = Deployment(os.path.abspath(folder))
+        super().__init__(Deployment(os.path.abspath(folder)), options.notice)
         if resumed is None:
             self._create(network, declarations, options)
         else:
             keep_functions(self.deployment.store)  # those of the program itself, as they are now
-        self._live = LiveQueries(self.deployment, declarations, network)
-        declarations = self._live.declared
+        record = RunRecord(self.deployment)
+        standing = record.restore(declarations, network, to_sinks)
         self.records = RecordReader(lambda name: self.queries.get(name), self._table)
         self.deployment.allow(options.budget)
         self.deployment.hold_workers(options.worker_memory)
-        self.failures = RunFailures(self.deployment.store)
         self.deployment.recover()
-        self._followed = self._relations(declarations, options)
+        self.registrar = Registrar(self, standing, record, RunPolicy(self.deployment))
 
-        limits = {query.name: limit_of(query) for query in declarations.queries.values()}
         outputs = options.out or self._delivered(options.deliver), options.dead_letter
         log = self.deployment.result_log if to_sinks else None
-        self.sink = Sink(self.deployment, *outputs, limits, log=log, keep=options.keep)
-        self._look_at_network()
-        self.sink.roster.announce(self._live.next_entry, {*self.sink.totals.outputs} - {*limits}, {})
-
+        self.sink = Sink(self.deployment, *outputs, self.limits, log=log, keep=options.keep)
         self._refused_before = self.sink.totals.dead_letters
-        self.driver = Driver(self, options.follow)
-        self._withhold(self.failures.queries)  # the last process may have ended before it did
-        self._sinks = self._open_sinks(declarations, secrets) if to_sinks else None
+        self._figures = QueryFigures(self.network, standing.view.names)
+        if to_sinks:
+            self._deliver_to_sinks(secrets, options)
+        self.begin(options.follow)
         _logger.info(
             "run opened",
             extra={
@@ -162,25 +155,22 @@ class Run:
         return self._figures.holdings
 
     def open_intake(self, follow: bool) -> Intake:
-        options = self._options
-        return Intake(
-            list(self._live.declared.streams.values()),
+        options, view, last = self._options, self.registrar.view, self.deployment.journal.last()
+        self.intake = Intake(
+            list(view.declared.streams.values()),
             self.deployment.journal,
             self,
             batch_rows=options.batch_rows,
             follow=follow,
             notice=options.notice,
             lead=options.lead,
-            refuse=not (follow and self.deployment.journal.last() is not None),
+            refuse=not (follow and last is not None),
         )
+        return self.intake
 
     # ---- what intake asks
 
-    planned = None  # the shape of the pipeline stays
-
-    @property
-    def turn(self) -> AbstractContextManager[object]:
-        return self._live.turn
+    planned = None  # the streams that Spark reads stay
 
     @property
     def has_spark(self) -> bool:
@@ -190,62 +180,33 @@ class Run:
     def paced(self) -> bool:
         return bool(self.reading.streams)
 
-    @property
-    def components(self) -> Components | None:
-        return self._components
-
-    def moment(self) -> NetworkMoment:
-        followed = any(relation.followed for relation in self._live.declared.relations.values())
-        version = self._followed.version() if followed else self._live.version
-        next_id = self.network.next_id if self.network.live else 0
-        return NetworkMoment(version, self._live.epoch, next_id, tuple(sorted(self.failures.queries)))
-
-    def before_entry(self) -> None:
-        """Queries change when somebody says so, and at no other time."""
-
-    def replays(self, advance: bool) -> Sequence[ReplayDraft]:
-        return ()
-
-    # ---- what the driver tells
-
-    def judge(self, entry: int, reports: Sequence[TaskReport]) -> Collection[str]:
-        return ()
+    # ---- what others ask and tell
 
     @property
     def network(self) -> Network:
         """The network of the next entry."""
-        return self._live.network
+        return self.registrar.network
 
     @property
     def queries(self) -> Mapping[str, Query]:
         """The queries, by lower-case name."""
-        return self._live.declared.queries
+        return self.registrar.view.declared.queries
 
     def _table(self, name: str) -> StreamDef | RelationDef | None:
-        declared = self._live.declared
+        declared = self.registrar.view.declared
         return declared.streams.get(name) or declared.relations.get(name)
 
-    def change(self, text: str, folder: str) -> QueryChange:
+    def change(self, text: str, folder: str) -> Outcome:
         """Register and drop queries by a script, as of the next entry; refused whole, it leaves no trace."""
         if not self.network.live:
             raise SeineError("the queries of this run are those that it began with", hint="use a service")
         if self.driver.finished:
             raise SeineError("the input has ended: nothing more can come", hint="start another run")
-        try:
-            return self._live.change(text, folder, frozenset(self.failures.queries), self._hear)
-        finally:
-            self._look_at_network()
+        return self.registrar.register(text, file="<register>", folder=folder)
 
-    def _hear(self, entry: int, script: Script) -> None:
-        """Queries come and go with an entry."""
-        gone = [query.name for query in script.dropped.values()]
-        self.sink.roster.announce(entry, gone, limits_of(script))
-        self.driver.leave_out(gone)
-
-    def _look_at_network(self) -> None:
-        """Note what follows from which nodes there are."""
-        self._figures = QueryFigures(self.network)
-        self._components = stream_components(self.network.nodes.values())
+    def publish(self, view: View) -> None:
+        self._figures = QueryFigures(self.network, view.names, self._figures.places)
+        self.follow_sinks()
 
     def _create(self, network: Network, declarations: Declarations, options: Options) -> None:
         """Create the folder of the pipeline."""
@@ -261,41 +222,21 @@ class Run:
         keep_functions(self.deployment.store)
         self.deployment.create(settings)
 
-    def _relations(self, declarations: Declarations, options: Options) -> ChangingRelations:
-        """The relations as the last entry knows them, from now on followed."""
-        versions, relations = self.deployment.versions, declarations.relations.values()
-        followed = any(relation.followed for relation in relations)
-        current = versions.relations(self.network.version) if followed else {}
-        streams = declarations.streams.values()
-        return ChangingRelations(self.network, versions, streams, relations, current, options.notice)
-
-    def _open_sinks(self, declarations: Declarations, secrets: OptionSecrets) -> RunSinks:
+    def _deliver_to_sinks(self, secrets: OptionSecrets, options: Options) -> None:
         from seine.sinks.run_sinks import RunSinks
+        from seine.sinks.sink_threads import SinkThreads
 
-        read = declarations.sinks, declarations.queries, self.sink.index
-        lasting, notice = self._options.checkpoint is not None, self._options.notice
-        return RunSinks(self.deployment, *read, secrets, notice, lasting=lasting, keep=self._options.keep)
+        made = self.deployment
+        self.threads = SinkThreads(made.sinks, made.undelivered, self.sink.index, secrets, options.keep)
+        self._sinks = RunSinks(self.threads, options.notice, lasting=options.checkpoint is not None)
 
     def _delivered(self, deliver: Callable[[Record], None] | None) -> Deliver | None:
         """What gives each record to a function."""
         return None if deliver is None else lambda line: deliver(self.records.read(line))
 
-    def quarantine(self, failures: Mapping[str, Failure]) -> None:
-        """Let queries fail: no entry from now on counts for them, nor those that wait."""
-        self.failures.add(failures)
-        self._withhold(failures)
-
-    def _withhold(self, failures: Mapping[str, Failure]) -> None:
-        """Entries that were written before queries failed go on without them; newer ones know."""
-        for number in self.deployment.journal.numbers():
-            failed = [name for name, failure in failures.items() if number >= failure.entry]
-            self.deployment.journal.withhold(number, failed)
-
     def withhold_gone(self, first: int, ceased: bool) -> None:
-        """Entries that were written go on without queries that were dropped since."""
         if self.network.live:
-            standing = dict.fromkeys((query.name for query in self.queries.values()), 0)
-            withhold_gone(self.deployment, first, self.network.version, standing)
+            super().withhold_gone(first, ceased)
 
     def committed(self) -> None:
         sink = self.sink
@@ -305,8 +246,9 @@ class Run:
                 f"lines were refused and dropped, {self._refused_before} so far ({sink.last_refusal}); "
                 "a dead-letter file would keep them"
             )
+        self.follow_sinks()
         if self._sinks is not None:
-            self._sinks.wake()
+            self._sinks.tell_trouble()
         self._options.progress(sink)
 
     def drain(self) -> None:
@@ -314,17 +256,8 @@ class Run:
         if self._sinks is not None:
             self._sinks.finish(lambda: self.driver.stopped)
 
-    def sinks(self) -> list[SinkStatus]:
-        """What the sinks are doing."""
-        return [] if self._sinks is None else self._sinks.states()
-
     def close(self) -> None:
-        self.driver.close()
-        self._followed.close()
-        if self._sinks is not None:
-            self._sinks.close()
-        self.sink.close()
-        self.deployment.remove_cache()
+        super().close()
         if self._temporary:
             self._temporary.cleanup()
         totals = self.sink.totals
@@ -341,7 +274,7 @@ class Run:
     def statistics(self, elapsed: float) -> RunStatistics:
         """What the run has come to after so many seconds."""
         sinks = None if self._sinks is None else self._sinks.statistics()
-        return self._figures.statistics(self.sink.totals, self.failures.queries, elapsed, sinks)
+        return self._figures.statistics(self.sink.totals, self.failures, elapsed, sinks)
 
 
 def _written(out: str | None, dead: str | None, keep: RetentionLimit | None) -> list[str]:

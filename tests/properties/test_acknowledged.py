@@ -12,18 +12,18 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from seine.disk_sync import make_folder, sync_tree, write_whole
+from seine.disk_sync import make_folder, sync_tree
 from seine.frontends.script.parser import parse_script
 from seine.intake.journal import Draft, Journal
 from seine.intake.retained_entries import RetainedEntries
 from seine.intake.retention_limit import RetentionLimit
 from seine.intake.spark_feed import PipelineShape, SourceBranch
-from seine.live_queries import LiveRecord
 from seine.network.network import Network
 from seine.operators.state.work_budget import NodeFault
 from seine.rows.clock import Clock
+from seine.run_record import RunRecord
 from seine.runtime.folder.deployment import Deployment
-from seine.runtime.folder.failures import Failure, RunFailures
+from seine.runtime.folder.failures import Failure, write_failures
 from seine.runtime.folder.handover import Handover, StateHead
 from seine.runtime.folder.settings import new_settings
 from seine.runtime.output.batch_log import BatchLog
@@ -124,9 +124,9 @@ def _delivered(root: Path) -> None:
 def _notes(root: Path) -> None:
     made = Deployment(str(root / "pipeline"))
     made.faults.write(3, NodeFault("budget", "too much", (4,)))
-    RunFailures(made.store).add({"q": Failure(3, "budget", "too much")})
+    write_failures(made.store, {"q": Failure(3, "budget", "too much")})
     first_offsets(made.folder, SourceBranch("bids"), lambda: {"bids": {"0": 3}})
-    write_whole(made.registered, repr(LiveRecord(1, 1, [])).encode())
+    RunRecord(made).save_version(1)
 
 
 def _backed_up(root: Path) -> None:

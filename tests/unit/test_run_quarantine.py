@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import seine.run_record
 from seine.cli.main import main
 from seine.cli.progress_line import ProgressLine
 from seine.frontends.script.parser import read_script
@@ -58,9 +59,9 @@ def test_a_budget_that_is_large_enough_changes_no_answer(tmp_path: Path) -> None
     assert sorted(map(json.dumps, usual.records)) == sorted(map(json.dumps, ample.records)) != []
 
 
-@pytest.mark.parametrize("crash_after", ["failures.json", "withheld"])
+@pytest.mark.parametrize("crash_at", ["registered.json", "withheld"])
 def test_a_run_that_is_killed_in_the_middle_of_a_quarantine_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, crash_after: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, crash_at: str
 ) -> None:
     path = script(tmp_path, GREEDY + GOOD)
     expected = answers(run_local(path, budget=SMALL).records)
@@ -68,14 +69,23 @@ def test_a_run_that_is_killed_in_the_middle_of_a_quarantine_goes_on(
     options = Options(str(out), checkpoint=str(tmp_path / "state"), budget=SMALL)
     run = Run(read_script(path), options)
     with monkeypatch.context() as patch:
-        quarantine = run._withhold
+        if crash_at == "withheld":
+            withhold = run.registrar._withhold
 
-        def withhold(failures: Any) -> None:
-            if crash_after == "withheld":
-                quarantine(failures)
-            raise KeyboardInterrupt
+            def killed(*failure: Any) -> None:
+                withhold(*failure)
+                raise KeyboardInterrupt
 
-        patch.setattr(run, "_withhold", withhold)
+            patch.setattr(run.registrar, "_withhold", killed)
+        else:
+            write_whole = seine.run_record.write_whole
+
+            def killed_before(path: str, content: bytes) -> None:
+                if path.endswith(crash_at):
+                    raise KeyboardInterrupt
+                write_whole(path, content)
+
+            patch.setattr("seine.run_record.write_whole", killed_before)
         with pytest.raises(KeyboardInterrupt):
             run.driver.run_all(LocalHost(run.deployment).run)
     run.close()

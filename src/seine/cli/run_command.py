@@ -117,10 +117,10 @@ def command(arguments: argparse.Namespace) -> int:
             statistics = run.statistics(time.monotonic() - started)
             for query in run.sink.totals.cut:
                 progress.tell(f"query {query} was cut off at its limit; WITH (limit = n) sets another")
-            failed = dict(run.failures.queries)
+            failed = dict(run.failures)
             for query, failure in failed.items():
                 progress.tell(f"query {query} failed: {failure.reason}")
-            undelivered = [one for one in run.sinks() if one.undelivered]
+            undelivered = [one for one in run.sink_states() if one.undelivered]
             for one in undelivered:
                 progress.tell(_given_up(one, arguments.checkpoint))
     if arguments.stats:

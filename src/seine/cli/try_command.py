@@ -101,7 +101,7 @@ def _tried(arguments: argparse.Namespace, files: WatchedFiles) -> int:
     for sink in script.declarations.sinks.values():
         _tell(f"sink {sink.name} gets nothing from seine try")
     with carried_here(script, options) as run:
-        totals, failures = run.sink.totals, dict(run.failures.queries)
+        totals, failures = run.sink.totals, dict(run.failures)
     for query, failure in failures.items():
         _tell(f"query {query} failed: {failure.reason}")
     _tell(

@@ -15,13 +15,12 @@ from seine.intake.spark_feed import PipelineShape
 class NetworkMoment(NamedTuple):
     """What an entry says of the network: it is looked at once for each entry.
 
-    Nodes with the id `next_id` or a later one are made after it; `withheld` are queries that failed.
+    Nodes with the id `next_id` or a later one are made after it.
     """
 
     version: int = 0
     epoch: int = 0
     next_id: int = 0
-    withheld: tuple[str, ...] = ()
 
 
 class FedPipeline(Protocol):
@@ -51,7 +50,7 @@ class FedPipeline(Protocol):
         """The network at this moment; the caller holds `turn`."""
 
     def before_entry(self) -> None:
-        """Lines were admitted and are about to become an entry; this may change the network."""
+        """An entry is about to be cut, or wanted for what has changed; this may change the network."""
 
     def replays(self, advance: bool) -> Sequence[ReplayDraft]:
         """What queries are to be given of their past before anything new: more of it if it may `advance`."""

@@ -219,6 +219,7 @@ class Intake:
         """Whether the entry after a blank one would say something, so that the blank one must not wait."""
         if self._due() is not None:
             return True
+        self._pipeline.before_entry()
         with self._reading:
             with self._pipeline.turn:
                 if self._feeds.is_changing or self._is_changed(self._pipeline.moment()):
@@ -339,7 +340,6 @@ class Intake:
                 epoch=moment.epoch,
                 handover=handover,
                 branches=self.branches() if handover else (),
-                withheld=moment.withheld,
                 replays=replays,
                 blank=not content and self._is_blank(clock, moment),
             )
@@ -391,11 +391,11 @@ class Intake:
         return {**last.clock.watermarks, **known} == clock.watermarks
 
     def _is_changed(self, moment: NetworkMoment) -> bool:
-        """Whether the network, or who is withheld from it, is another than in the last entry."""
-        last, now = self.journal.last(), (moment.version, moment.epoch, moment.withheld)
+        """Whether the network is another than in the last entry."""
+        last, now = self.journal.last(), (moment.version, moment.epoch)
         if last is None:
             return False
-        return self._since(moment) is not None or now != (last.network, last.epoch, last.withheld)
+        return self._since(moment) is not None or now != (last.network, last.epoch)
 
     def _since(self, moment: NetworkMoment) -> int | None:
         """The first id of the nodes that were added since the last entry; None if there are none."""

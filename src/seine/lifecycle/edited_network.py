@@ -11,7 +11,7 @@ turn it is looked whether what was read is what it needs: another change may hav
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -50,7 +50,8 @@ class RelationsInUse:
 
 def relations_of(queries: Iterable[Query], declared: Declarations) -> Counter[str]:
     """How many of these queries name each relation; searches that follow the schema name none."""
-    return Counter(name for query in queries for name in tables_needed(query) if name in declared.relations)
+    known = declared.relations
+    return Counter(name for query in queries if known for name in tables_needed(query) if name in known)
 
 
 @dataclass(frozen=True)
@@ -189,9 +190,9 @@ def planned_depth(deployment: Deployment) -> int:
     return planned_shape(deployment).depth
 
 
-def refuse_deep(network: Network, queries: Iterable[Query]) -> None:
+def refuse_deep(network: Network, queries: Collection[Query]) -> None:
     """Refuse queries with which the network needs more stages than a pipeline may have."""
-    if network.depth > MOST_DEPTH:
+    if queries and network.depth > MOST_DEPTH:
         query = max(queries, key=lambda query: max(node.stage for node in network.beneath(query.name)))
         raise SeineError(
             f"query {query.name} needs {network.depth} stages above one another; the most is {MOST_DEPTH}",

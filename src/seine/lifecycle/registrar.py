@@ -431,7 +431,8 @@ class Registrar:
         self._pipeline.intake.alter([edit.declared.streams[name] for name in sorted(edit.altered)])
         limits = {query.name: limit_of(query) for query in begin.values()}
         ended = [query.name for query in cease.values()]
-        self._pipeline.sink.roster.announce(positions.entry, ended, limits)
+        gone = [query.name for key, query in cease.items() if key not in edit.fail]  # failed ones keep counts
+        self._pipeline.sink.roster.announce(positions.entry, gone, limits)
         self._pipeline.leave_out(ended)
         _logger.info(
             "network changed",

@@ -91,6 +91,16 @@ class View:
     histories: MappingProxyType[str, HistoryStart] = field(default_factory=lambda: MappingProxyType({}))
     sinks: MappingProxyType[str, StoredSink] = field(default_factory=lambda: MappingProxyType({}))
 
+    @property
+    def names(self) -> list[str]:
+        """The names of all queries, in order of registration."""
+        return [one.query.name for one in self.registered.values()]
+
+    @property
+    def failed(self) -> dict[str, Failure]:
+        """The queries in quarantine by their names."""
+        return {self.registered[key].query.name: failure for key, failure in self.failures.items()}
+
     def find(self, name: str) -> RegisteredQuery:
         """The query of a name, in any case."""
         registered = self.registered.get(name.lower())

@@ -9,13 +9,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import islice
-from threading import RLock
 
 from seine.algebra.definitions import StreamDef
 from seine.catalog.catalog import Catalog
-from seine.graph.node import Holding
-from seine.intake.alignment import NO_LEAD, Components, Lead
-from seine.intake.fed_pipeline import NetworkMoment
+from seine.intake.alignment import NO_LEAD, Lead
 from seine.intake.intake import Intake
 from seine.intake.journal import ReplayDraft
 from seine.intake.retained_entries import RetainedEntries
@@ -23,16 +20,14 @@ from seine.intake.retention_limit import RetentionLimit
 from seine.intake.spark_feed import PipelineShape
 from seine.intake.stream_status import StreamStatus
 from seine.lifecycle.edited_network import planned_depth, planned_shape
+from seine.lifecycle.pipeline import Pipeline
 from seine.lifecycle.query_history import pending_replays
 from seine.lifecycle.registrar import Registrar
 from seine.lifecycle.view import MOST_USERS, MissingError, View
 from seine.network.network import Network
-from seine.network.plan.output_form import limit_of
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.operators.state.work_budget import WorkBudget
-from seine.runtime.driver import Driver
 from seine.runtime.folder.deployment import Deployment
-from seine.runtime.folder.failures import Failure
 from seine.runtime.folder.kept_functions import keep_functions, load_functions
 from seine.runtime.folder.sample_files import SampleFiles
 from seine.runtime.folder.sampling import StreamSamples
@@ -114,7 +109,7 @@ class ServiceOptions:
     worker_memory: int = 0
 
 
-class Service:
+class Service(Pipeline):
     """Opens a folder and goes on where the last process left it, however that ended.
 
     Any thread may ask it what it is doing: answers are worked out from the `published` state, which never
@@ -132,14 +127,13 @@ class Service:
             undo.pop_all()
 
     def _open(self, folder: ServiceFolder, options: ServiceOptions) -> None:
-        self.deployment = Deployment(folder.pipeline)
+        super().__init__(Deployment(folder.pipeline), options.notice)
         self._prepare(options)
         load_functions(self.deployment.store)
         keep_functions(self.deployment.store)
         self.deployment.recover()
         folder.recover()
         os.makedirs(folder.input, exist_ok=True)
-        self.turn = RLock()
         self._door, self._pushes = SparkDoor(), PushDoor(folder.pushed)
         with self._catalog.read() as snapshot:
             self._reach = options.reach.with_own(folder.input, folder.output)
@@ -156,7 +150,6 @@ class Service:
         self.samples, self._sample_files = StreamSamples(), SampleFiles(folder.samples)
         self._sample_files.load(self.samples, view.declared.streams)
         policy = ServicePolicy(folder, sources, options.quota, options.secrets)
-        self.notice = options.notice
         self.registrar = Registrar(self, standing, CatalogRecord(self._catalog), policy, self.samples)
         self.relations = RelatedQueries(self.registrar, self._catalog)
         log = AuditLog(folder.audit)
@@ -166,9 +159,8 @@ class Service:
         self.retained = self._retained if options.retain is not None else None
         self.intake = self._open_intake(options)
         files, keep = (folder.results, folder.dead), options.keep
-        self.sink = Sink(self.deployment, *files, _limits(view), indexed=True, keep=keep)
-        _remind(self.sink, view, self.deployment)
-        self._sinks = self._open_sinks(folder, options) if options.reading else None
+        self.sink = Sink(self.deployment, *files, self.limits, indexed=True, keep=keep)
+        self.threads = self._open_sinks(folder, options) if options.reading else None
         self._figures, self._costs = FigureTaker(self.sink), CostMeter()
         self.recent, self.recent_rows = RecentBatches(self.sink.totals), RecentRows()
         self.publisher = Publisher(view, self._figures.take())
@@ -176,13 +168,7 @@ class Service:
         self._progress = options.progress
         if options.depth > planned_depth(self.deployment):
             self.intake.deepen(options.depth)
-        self.driver = Driver(self, follow=True)
-        if self._sinks is not None:
-            self._sinks.clear(view.sinks)
-            self._follow_sinks()
-            self.publisher.listen(self._follow_sinks)
-        self.registrar.withhold_failed()  # the last process may have ended before it did
-        self.registrar.withhold_gone(self.sink.totals.entry)
+        self.begin(follow=True)
         self._node_rows = NodeRows(self._catalog, self.published.view)
         self.publisher.listen(lambda: self._node_rows.show(self.published.view))
         _logger.info(
@@ -233,18 +219,8 @@ class Service:
             return []
         return self._histories.drafts(pending, view.declared.streams, last, advance)
 
-    @property
-    def holdings(self) -> Collection[Holding]:
-        return ()
-
     def open_intake(self, follow: bool) -> Intake:
         return self.intake
-
-    def quarantine(self, failures: Mapping[str, Failure]) -> None:
-        self.registrar.quarantine(failures)
-
-    def withhold_gone(self, first: int, ceased: bool) -> None:
-        self.registrar.withhold_gone(first, ceased)
 
     def _open_intake(self, options: ServiceOptions) -> Intake:
         view, last = self.registrar.view, self.deployment.journal.last()
@@ -273,17 +249,6 @@ class Service:
     def paced(self) -> bool:
         return bool(self.deployment.settings.branches)
 
-    @property
-    def components(self) -> Components | None:
-        return self.registrar.view.stream_components
-
-    def moment(self) -> NetworkMoment:
-        view = self.registrar.view
-        return NetworkMoment(view.version, view.epoch, view.next_id)
-
-    def before_entry(self) -> None:
-        self.registrar.prepare_entry()
-
     def _open_sinks(self, folder: ServiceFolder, options: ServiceOptions) -> SinkThreads:
         index, hosts = self.sink.index, self._reach.sink_hosts
         return SinkThreads(folder.sinks, folder.undelivered, index, options.secrets, options.keep, hosts)
@@ -306,18 +271,8 @@ class Service:
         return self.publisher.current
 
     def publish(self, view: View) -> None:
-        """Let readers see what is registered from now on."""
         self.publisher.publish_view(view)
-
-    def leave_out(self, queries: Collection[str]) -> None:
-        """These queries are to run no more."""
-        self.driver.leave_out(queries)
-
-    def _follow_sinks(self) -> None:
-        """Let sinks hear of what was published."""
-        view = self.published.view
-        if self._sinks is not None:
-            self._sinks.follow(view.sinks, lambda name: view.find(name).query)
+        self.follow_sinks()
 
     def snapshot(self) -> SnapshotAnswer:
         """What a kill at this moment would leave, in a folder that whoever asked for it removes."""
@@ -331,15 +286,10 @@ class Service:
         self.publisher.end()
 
     def close(self) -> None:
-        self.driver.close()
-        if self._sinks is not None:
-            self._sinks.close()
-        self.sink.close()
-        self.registrar.close()
+        super().close()
         self._node_rows.close()
         self._sample_files.save(self.samples, everything=True)
         self._catalog.close()
-        self.deployment.remove_cache()
         self._lock.release()
         _logger.info("service closed", extra={"folder": self.folder.path, "entry": self.sink.totals.entry})
 
@@ -397,8 +347,8 @@ class Service:
         }
 
     def sinks(self) -> list[SinkAnswer]:
-        """Every sink and how far it has come; none of a service that is stopped is known to deliver."""
-        return [] if self._sinks is None else [sink_answer(status) for status in self._sinks.states()]
+        """Every sink and how far it has come."""
+        return [sink_answer(status) for status in self.sink_states()]
 
     def _retained_answer(self) -> RetainedAnswer | None:
         if self._retained is None:
@@ -497,6 +447,7 @@ class Service:
         self._figures.advance()
         self._costs.publish()
         self.publisher.publish_figures(self._figures.take())
+        self.follow_sinks()
         self._progress(sink)
 
 
@@ -504,18 +455,3 @@ def _with_waits(answer: QueryAnswer, streams: Iterable[StreamStatus]) -> QueryAn
     if answer["state"] == "running":
         answer["waits_for"] = waits_for(answer["since"]["streams"].keys(), streams)
     return answer
-
-
-def _limits(view: View) -> dict[str, int]:
-    return {one.query.name: limit_of(one.query) for one in view.registered.values() if not one.paused}
-
-
-def _remind(sink: Sink, view: View, deployment: Deployment) -> None:
-    """Announce again what the process before this one may have announced and not committed."""
-    reached, last = sink.totals.entry, deployment.journal.last()
-    running = [one for one in view.registered.values() if not one.paused]
-    for one in running:
-        if one.position.entry > reached:
-            sink.roster.announce(one.position.entry, [], {one.query.name: limit_of(one.query)})
-    gone = set(sink.totals.outputs) - {one.query.name for one in view.registered.values()}
-    sink.roster.announce(last.number + 1 if last is not None else 0, gone, {})

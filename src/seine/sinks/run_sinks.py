@@ -6,26 +6,14 @@ records once, as in a service. Without a folder that outlives it, a run that is 
 
 from __future__ import annotations
 
-import os
 import time
-import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
-from seine.algebra.definitions import SinkDef
-from seine.algebra.plan import Query
-from seine.catalog.tables.stored import StoredSink
-from seine.disk_sync import write_whole
 from seine.errors import RunError
-from seine.intake.retention_limit import RetentionLimit
-from seine.runtime.folder.deployment import Deployment
-from seine.runtime.folder.settings import read_record
-from seine.runtime.option_secrets import OptionSecrets
 from seine.runtime.output.query_figures import SinkStatistics
-from seine.runtime.output.result_index import ResultIndex
 from seine.sinks.sink_checks import STARTS_OVER
 from seine.sinks.sink_thread import SinkThread
-from seine.sinks.sink_threads import SinkStatus, SinkThreads
-from seine.typed_json import write_json
+from seine.sinks.sink_threads import SinkThreads
 
 MOST_SECONDS_STUCK = 600.0  # that the end of the input waits for a target that takes nothing
 MOST_SECONDS_STOPPED = 10.0  # that a stop waits in all
@@ -34,39 +22,14 @@ _POLL_SECONDS = 0.02
 
 
 class RunSinks:
-    """Delivers for all sinks of a run while it goes on."""
+    """Tells of the sinks of a run, and lets it end when they have everything."""
 
-    def __init__(
-        self,
-        deployment: Deployment,
-        sinks: Mapping[str, SinkDef],
-        queries: Mapping[str, Query],
-        index: ResultIndex,
-        secrets: OptionSecrets,
-        notice: Callable[[str], None],
-        *,
-        lasting: bool,
-        keep: RetentionLimit | None = None,
-    ) -> None:
-        """`lasting` is a folder that the next process finds again. `notice` hears which target is down.
-
-        Of what could not be delivered so much is kept as `keep` says.
-        """
-        self._lasting, self._notice = lasting, notice
+    def __init__(self, threads: SinkThreads, notice: Callable[[str], None], *, lasting: bool) -> None:
+        """`lasting` is a folder that the next process finds again. `notice` hears which target is down."""
+        self._threads, self._lasting, self._notice = threads, lasting, notice
         self._down: set[str] = set()  # sinks whose trouble was told
-        identities = _identities(deployment.sink_identities, sinks)
-        self._sinks = {key: StoredSink(sink, identities[key], 0) for key, sink in sinks.items()}
-        self._queries = queries
-        self._threads = SinkThreads(deployment.sinks, deployment.undelivered, index, secrets, keep)
-        self._threads.clear(self._sinks)
-        self.wake()
 
-    def wake(self) -> None:
-        """There may be more to deliver."""
-        self._threads.follow(self._sinks, lambda name: self._queries[name.lower()])
-        self._tell_trouble()
-
-    def _tell_trouble(self) -> None:
+    def tell_trouble(self) -> None:
         """Say once of each sink that its target is down, and once that it is back."""
         for name, trouble in self._threads.troubles():
             if trouble is not None and name not in self._down:
@@ -75,10 +38,6 @@ class RunSinks:
             elif trouble is None and name in self._down:
                 self._notice(f"sink {name} goes on")
                 self._down.remove(name)
-
-    def states(self) -> list[SinkStatus]:
-        """What each sink is doing."""
-        return self._threads.states()
 
     def statistics(self) -> dict[str, SinkStatistics]:
         """What each sink has delivered, and given up."""
@@ -111,14 +70,10 @@ class RunSinks:
         """Those that have not got all when patience is over."""
         patience = _Patience(is_stopped)
         while (behind := self._threads.behind()) and patience.goes_on(behind):
-            self._tell_trouble()
+            self.tell_trouble()
             time.sleep(_POLL_SECONDS)
-        self._tell_trouble()
+        self.tell_trouble()
         return behind
-
-    def close(self) -> None:
-        """End after the pieces that are being delivered."""
-        self._threads.close()
 
 
 class _Patience:
@@ -140,10 +95,3 @@ class _Patience:
             self._stopped = self._stopped or now
             return now - self._stopped < MOST_SECONDS_STOPPED
         return now - self._moved < MOST_SECONDS_STUCK
-
-
-def _identities(path: str, sinks: Mapping[str, SinkDef]) -> dict[str, str]:
-    """Who the sinks are; noted before any of them delivers."""
-    if not os.path.exists(path):
-        write_whole(path, write_json({key: uuid.uuid4().hex for key in sinks}))
-    return read_record(path, dict[str, str])

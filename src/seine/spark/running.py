@@ -24,7 +24,7 @@ from seine.algebra.search_plan import Search
 from seine.algebra.types import Field
 from seine.errors import RunError, SeineError
 from seine.frontends.text.lexer import suggest
-from seine.live_queries import QueryChange
+from seine.lifecycle.edit import Outcome
 from seine.network.plan.output_form import form_of
 from seine.run import Run
 from seine.spark.source_frames import TYPES, spark_type
@@ -73,7 +73,7 @@ class Running:
             return self._results
         return typed_results(self._results, self._query(query))
 
-    def register(self, text: str) -> QueryChange:
+    def register(self, text: str) -> Outcome:
         """Register and drop queries while it runs, by a script; it is refused whole if anything is wrong.
 
         A query counts what arrives from the next micro-batch on, and so it does after the program was started
@@ -82,7 +82,7 @@ class Running:
         self._refuse_ended()
         return self._run.change(text, os.getcwd())
 
-    def drop(self, query: str) -> QueryChange:
+    def drop(self, query: str) -> Outcome:
         """Drop a query while it runs."""
         self._refuse_ended()
         return self._run.change(f"DROP QUERY {column_name(self._query(query).name)};", os.getcwd())
@@ -133,7 +133,7 @@ class Running:
         try:
             run_on_spark(self._spark, self._run, registered, frames=self._frames)
             self._run.drain()
-            for query, failure in self._run.failures.queries.items():
+            for query, failure in self._run.failures.items():
                 self._error = self._error or RunError(f"query {query} failed: {failure.reason}")
         except BaseException as error:  # whoever waits gets it
             self._error = error

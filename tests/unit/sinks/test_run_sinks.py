@@ -151,7 +151,7 @@ def test_a_stop_waits_only_for_a_moment(tmp_path: Path, monkeypatch: pytest.Monk
     notices: list[str] = []
     run = opened(tmp_path, notice=notices.append)
     run.driver.run_all(LocalHost(run.deployment).run)
-    wait_for(lambda: run.sinks()[0].trouble is not None and not run.sinks()[1].lag)
+    wait_for(lambda: run.sink_states()[0].trouble is not None and not run.sink_states()[1].lag)
     run.driver.stop()
     run.drain()
     run.close()

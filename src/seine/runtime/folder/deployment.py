@@ -17,7 +17,7 @@
     at_work/               what each worker process is doing; see at_work.py
     functions/             users' functions, for every process that works here; see kept_functions.py
     failures/              a register: the queries of a run that failed
-    registered.json        what was registered in a run after its start; see live_queries.py
+    registered.json        what was registered in a run after its start; see run_record.py
     handover/<entry>/      state on its way from a pipeline to the next
 
 A Spark plan has a fixed number of stages, and fixed streams that Spark reads. When others are needed, an

@@ -26,7 +26,7 @@ class Failure(Struct, frozen=True):
 
 
 class _FailureRecord(Struct, frozen=True):
-    """Failures by query, as they are kept."""
+    """Failures by query, as a run keeps them; a service has them in its catalog."""
 
     queries: dict[str, Failure]
 
@@ -34,19 +34,16 @@ class _FailureRecord(Struct, frozen=True):
 FAILURES = "failures"  # the register that has them
 
 
-class RunFailures:
-    """The failed queries of a run, in the store of its pipeline; a service has them in its catalog."""
+def read_failures(store: Store) -> dict[str, Failure]:
+    """The failed queries of a run, by name."""
+    record = read_register(store, FAILURES, _FailureRecord)
+    return {} if record is None else record.queries
 
-    def __init__(self, store: Store) -> None:
-        record = read_register(store, FAILURES, _FailureRecord)
-        self._register = Register(store, FAILURES)
-        self.queries: Mapping[str, Failure] = {} if record is None else record.queries
 
-    def add(self, failures: Mapping[str, Failure]) -> None:
-        """Make failures durable."""
-        self.queries = {**self.queries, **failures}
-        content = write_json(_FailureRecord(dict(self.queries)))
-        self._register.change(lambda _: content)
+def write_failures(store: Store, failures: Mapping[str, Failure]) -> None:
+    """Make failures durable, and those that were there before no more."""
+    content = write_json(_FailureRecord(dict(failures)))
+    Register(store, FAILURES).change(lambda _: content)
 
 
 def withhold_gone(deployment: Deployment, first: int, version: int, standing: Mapping[str, int]) -> None:

@@ -6,7 +6,9 @@ What a run has come to, in numbers: the document that `seine run --stats` writes
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -19,24 +21,48 @@ from seine.runtime.folder.failures import Failure
 from seine.runtime.output.totals import Totals, exact_share
 
 
+@dataclass(frozen=True)
+class QueryPlaces:
+    """Where a query holds rows in a network: in joins, in all and by stream, punctuations, and groups.
+
+    `limited` is the join that is limited by memory, `important` whether its records have an importance.
+    """
+
+    joins: Holding = ()
+    by_stream: Mapping[tuple[str, ...], Holding] = field(default_factory=dict)
+    punctuated: Holding = ()
+    grouped: Holding = ()
+    limited: int | None = None
+    important: bool = False
+
+
 class QueryFigures:
-    """The places where the queries of a network hold rows, and the statistics of these."""
+    """The places where queries hold rows, and the statistics of these."""
 
-    def __init__(self, network: Network) -> None:
-        self._network = network
-        self._joins = _places(network, lambda node: StatePlace(node.id) if node.is_join else None)
-        self._important = network.important()
-        self._by_stream = {query: network.state_places(query) for query in self._joins}
-        self._punctuated = _places(network, self._punctuations)
-        self._grouped = _places(network, _groups)
-        by_stream = (holding for places in self._by_stream.values() for holding in places.values())
-        named = (self._joins, self._punctuated, self._grouped)
-        self.holdings = frozenset([*by_stream, *(places for one in named for places in one.values())])
-
-    def _punctuations(self, node: Node) -> StatePlace | None:
-        """Where a node holds punctuations, if any come to it."""
-        listens = any(self._network.nodes[port.node].is_punctuation for port in node.ports)
-        return StatePlace(node.id, punctuations=True) if listens else None
+    def __init__(
+        self, network: Network, queries: Iterable[str], before: Mapping[str, QueryPlaces] | None = None
+    ) -> None:
+        """One of the `queries` that is not in the network, because it failed, has the places of `before`."""
+        joins = _places(network, lambda node: StatePlace(node.id) if node.is_join else None)
+        punctuated = _places(network, partial(_punctuations, network))
+        grouped, important = _places(network, _groups), network.important()
+        nodes = network.nodes.values()
+        names = [*queries]
+        self._size = NetworkSize(len(nodes), sum(node.is_join for node in nodes), len(names))
+        self.places = {
+            query: QueryPlaces(
+                joins.get(query, ()),
+                network.state_places(query) if query in joins else {},
+                punctuated.get(query, ()),
+                grouped.get(query, ()),
+                network.limited_node(query),
+                query in important,
+            )
+            if query in network.queries
+            else (before or {}).get(query, QueryPlaces())
+            for query in names
+        }
+        self.holdings = frozenset(holding for places in self.places.values() for holding in _holdings(places))
 
     def statistics(
         self,
@@ -46,55 +72,66 @@ class QueryFigures:
         sinks: dict[str, SinkStatistics] | None,
     ) -> RunStatistics:
         """What a run has come to after so many seconds."""
-        network = self._network
-        joins = sum(node.is_join for node in network.nodes.values())
         return RunStatistics(
             totals.input_rows,
             totals.output_rows,
             totals.dead_letters,
             totals.batches,
             round(elapsed, 3),
-            NetworkSize(len(network.nodes), joins, len(network.queries)),
+            self._size,
             RowsHeld(totals.state_peak, sum(totals.state_rows.values())),
             RowsHeld(totals.punctuation_peak, sum(totals.punctuation_rows.values())),
             RowsHeld(totals.group_peak, sum(totals.group_rows.values())),
-            {query: self._query_statistics(query, totals, failures) for query in network.queries},
+            {
+                query: _query_statistics(query, places, totals, failures.get(query))
+                for query, places in self.places.items()
+            },
             UNSET if sinks is None else sinks,
         )
 
-    def _query_statistics(
-        self, query: str, totals: Totals, failures: Mapping[str, Failure]
-    ) -> QueryStatistics:
-        joins = self._joins.get(query, ())
-        punctuated, grouped = self._punctuated.get(query, ()), self._grouped.get(query, ())
-        limited = self._network.limited_node(query)
-        account = None if limited is None else totals.memory.get(limited)
-        statistics = QueryStatistics(
-            totals.outputs.get(query, 0),
-            self._importance(query, totals),
-            0,
-            totals.held_peak.get(joins, 0),
-            totals.held.get(joins, 0),
-            {
-                ", ".join(streams): RowsHeld(totals.held_peak.get(holding, 0), totals.held.get(holding, 0))
-                for streams, holding in self._by_stream.get(query, {}).items()
-            },
-            RowsHeld(totals.held_peak.get(punctuated, 0), totals.held.get(punctuated, 0)),
-            RowsHeld(totals.held_peak.get(grouped, 0), totals.held.get(grouped, 0)),
-        )
-        if (failure := failures.get(query)) is not None:
-            statistics = replace(statistics, failed=failure.reason)
-        if account is None:
-            return statistics
-        share = exact_share([account])
-        return replace(statistics, shed=account.shed, state_rows_peak=account.peak, exact_share=share)
 
-    def _importance(self, query: str, totals: Totals) -> float | None:
-        """The sum over all records; none where they have none, or were cut at a limit."""
-        if query not in self._important or query in totals.cut:
-            return None
-        total = totals.importance.get(query, 0.0)
-        return total if math.isfinite(total) else None
+def _holdings(places: QueryPlaces) -> Iterator[Holding]:
+    """What is counted of a query, as far as it is anywhere."""
+    yield from filter(None, (places.joins, *places.by_stream.values(), places.punctuated, places.grouped))
+
+
+def _query_statistics(
+    query: str, places: QueryPlaces, totals: Totals, failure: Failure | None
+) -> QueryStatistics:
+    account = None if places.limited is None else totals.memory.get(places.limited)
+    held = partial(_held, totals)
+    statistics = QueryStatistics(
+        totals.outputs.get(query, 0),
+        _importance(query, totals) if places.important else None,
+        0,
+        held(places.joins).peak,
+        held(places.joins).final,
+        {", ".join(streams): held(holding) for streams, holding in places.by_stream.items()},
+        held(places.punctuated),
+        held(places.grouped),
+    )
+    if failure is not None:
+        statistics = replace(statistics, failed=failure.reason)
+    if account is None:
+        return statistics
+    share = exact_share([account])
+    return replace(statistics, shed=account.shed, state_rows_peak=account.peak, exact_share=share)
+
+
+def _held(totals: Totals, holding: Holding) -> RowsHeld:
+    return RowsHeld(totals.held_peak.get(holding, 0), totals.held.get(holding, 0))
+
+
+def _importance(query: str, totals: Totals) -> float | None:
+    """The sum over all records; none where these were cut at a limit."""
+    total = totals.importance.get(query, 0.0)
+    return None if query in totals.cut or not math.isfinite(total) else total
+
+
+def _punctuations(network: Network, node: Node) -> StatePlace | None:
+    """Where a node holds punctuations, if any come to it."""
+    listens = any(network.nodes[port.node].is_punctuation for port in node.ports)
+    return StatePlace(node.id, punctuations=True) if listens else None
 
 
 def _groups(node: Node) -> StatePlace | None:

@@ -221,7 +221,7 @@ def _tried(script: Script, limits: TrialLimits, folder: str) -> TrialOutcome:
     state = os.path.join(folder, "state")
     options = Options(out=out, dead_letter=dead, checkpoint=state, budget=limits.budget)
     with carried_here(script, options) as run:
-        total, failures = run.sink.totals.output_rows, dict(run.failures.queries)
+        total, failures = run.sink.totals.output_rows, dict(run.failures)
     failed = {
         query: limits.over_memory if failure.kind == "memory" else failure.reason
         for query, failure in failures.items()

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from seine import live_queries
+from seine import run_record
 from seine.errors import SeineError
 from seine.frontends.script.parser import read_script
-from seine.live_queries import QueryChange
+from seine.lifecycle.edit import Outcome
 from seine.run import Options, Run
 from seine.runtime.local_host import LocalHost
 from tests.support.paced_rig import PacedRig, records_of_topic
@@ -52,7 +52,7 @@ class LiveRun:
         while self.run.driver.run_some(self.host.run):
             pass
 
-    def change(self, text: str) -> QueryChange:
+    def change(self, text: str) -> Outcome:
         return self.run.change(text, str(self.folder))
 
     def records(self, query: str) -> list[dict[str, Any]]:
@@ -131,7 +131,7 @@ def test_a_registration_outlives_a_kill_whole_or_not_at_all(
     tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     random, live, kills = Random(seed), made(tmp_path), 0
-    real = live_queries.write_whole
+    real = run_record.write_whole
 
     def killable(path: str, content: bytes) -> None:
         nonlocal kills
@@ -143,7 +143,7 @@ def test_a_registration_outlives_a_kill_whole_or_not_at_all(
             kills += 1
             raise _Killed
 
-    monkeypatch.setattr(live_queries, "write_whole", killable)
+    monkeypatch.setattr(run_record, "write_whole", killable)
     since: dict[str, int] = {}
     for number in range(12):
         add_lines(tmp_path, [{"a": 1, "b": number, "ts": 1}])

@@ -1,0 +1,218 @@
+"""What is registered in a run, in files of its pipeline, and what may come and go while it runs.
+
+    registered.json   the scripts that were carried out since the start, with the births that they led to
+    failures/         the queries that failed
+    sinks.json        who its sinks are, to their targets
+
+A version of the network that `registered.json` does not name is written over by the next change. A failure is
+in its file before that version is named; a process that finds a failed query in the network takes it out.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from seine.algebra.definitions import SinkDef, StreamDef
+from seine.algebra.plan import Query
+from seine.catalog.tables.stored import QueryPosition, StoredSink
+from seine.disk_sync import write_whole
+from seine.errors import SeineError
+from seine.frontends.script.script import Declarations, Script
+from seine.lifecycle.edit import Asker, Edit, RegisteredScript
+from seine.lifecycle.edited_network import RelationsInUse, relations_of
+from seine.lifecycle.query_history import with_history
+from seine.lifecycle.record import RecordedChange, Standing
+from seine.lifecycle.view import RegisteredQuery, View, frozen
+from seine.network.network import AddedQuery, Network
+from seine.runtime.folder.deployment import Deployment
+from seine.runtime.folder.failures import read_failures, write_failures
+from seine.runtime.folder.settings import read_record
+from seine.safety.verdict import read_statements
+from seine.typed_json import write_json
+
+if TYPE_CHECKING:
+    from seine.catalog.index import Placement
+
+_BEGINNING = QueryPosition(0, 0, {}, {})  # of queries that were there before the first entry
+_SOMEWHERE = QueryPosition(0, 0, {})  # of queries that were registered before positions were kept
+
+
+class Birth(Struct, frozen=True):
+    """From where on a query counts: an epoch, and what the streams had brought by then."""
+
+    epoch: int
+    position: QueryPosition
+
+
+class LiveRecord(Struct, frozen=True):
+    """What was registered after the start of a run, and the version and epoch that it has since.
+
+    A query that is not in `births` has been there from the start.
+    """
+
+    version: int
+    epoch: int
+    scripts: list[RegisteredScript]
+    births: dict[str, Birth] = {}
+
+
+class RunRecord:
+    """Keeps what is registered in the folder of a run."""
+
+    def __init__(self, deployment: Deployment) -> None:
+        self._deployment = deployment
+        self._record = read_live_record(deployment.registered)
+
+    def restore(self, declared: Declarations, network: Network, to_sinks: bool) -> Standing:
+        """What is registered in a run that was begun with these declarations, and has this network.
+
+        Sinks begin with its first record.
+        """
+        deployment = self._deployment
+        record = self._record or LiveRecord(network.version, 0, [])
+        began = declared.queries.keys()
+        for script in record.scripts:
+            declared = read_statements(script.text, "<register>", script.folder, declared).declarations
+        first = dict.fromkeys(declared.queries, Birth(record.epoch, _SOMEWHERE))
+        births = {**first, **dict.fromkeys(began, Birth(0, _BEGINNING)), **record.births}
+        failures = {name.lower(): one for name, one in read_failures(deployment.store).items()}
+        failures = {
+            key: one
+            for key, one in failures.items()
+            if key in declared.queries and births[key].position.entry <= one.entry  # not of one before it
+        }
+        registered = {
+            key: _registered(query, births[key], network, key in failures)
+            for key, query in declared.queries.items()
+        }
+        view = View(
+            declared,
+            frozen(registered),
+            network.version,
+            frozen(network.nodes),
+            network.next_id if network.live else 0,
+            network.depth,
+            record.epoch,
+            frozen({}),
+            frozen(failures),
+            network.estimates,
+            sinks=frozen(self._sinks(declared.sinks) if to_sinks else {}),
+        )
+        running = (one.query for one in registered.values() if not one.paused)
+        uses = relations_of(running, declared) + Counter([*declared.relations])  # read once, at the start
+        tuples = deployment.versions.relations(network.version) if declared.relations else {}
+        return Standing(view, network, RelationsInUse(uses, tuples))
+
+    def _sinks(self, sinks: Mapping[str, SinkDef]) -> dict[str, StoredSink]:
+        identities = _identities(self._deployment.sink_identities, sinks)
+        return {key: StoredSink(sink, identities[key], 0) for key, sink in sinks.items()}
+
+    def describe(self, query: Query, added: AddedQuery) -> list[Placement]:
+        return []
+
+    def enter(self, change: RecordedChange) -> None:
+        edit, before, after = change.edit, change.before, change.after
+        failures = before.failed | after.failed
+        if edit.fail:
+            write_failures(self._deployment.store, failures)
+        record = self._record or LiveRecord(before.version, 0, [])
+        scripts = [*record.scripts, *([] if edit.script is None else [edit.script])]
+        births = {key: birth for key, birth in record.births.items() if key in after.registered}
+        births |= _births(after, edit.come)
+        self._write(LiveRecord(after.version, after.epoch, scripts, births))
+        if failures.keys() != after.failed.keys():
+            write_failures(self._deployment.store, after.failed)
+
+    def enter_moves(self, after: View, moved: Iterable[str]) -> None:
+        record = self._record or LiveRecord(after.version, after.epoch, [])
+        births = record.births | _births(after, moved)
+        self._write(replace(record, version=after.version, births=births))
+
+    def save_version(self, version: int) -> None:
+        self._write(replace(self._record or LiveRecord(version, 0, []), version=version))
+
+    def _write(self, record: LiveRecord) -> None:
+        write_whole(self._deployment.registered, write_json(record))
+        self._record = record
+
+
+def read_live_record(path: str) -> LiveRecord | None:
+    """What was registered after the start of a run; None if nothing was."""
+    return read_record(path, LiveRecord) if os.path.exists(path) else None
+
+
+def _registered(query: Query, birth: Birth, network: Network, failed: bool) -> RegisteredQuery:
+    paused = failed and query.name not in network.queries
+    return RegisteredQuery(query, birth.epoch, birth.position, paused, network.used_nodes(query.name))
+
+
+def _births(view: View, keys: Iterable[str]) -> dict[str, Birth]:
+    registered = {key: view.registered[key] for key in keys}
+    return {key: Birth(one.birth_epoch, one.position) for key, one in registered.items()}
+
+
+def _identities(path: str, sinks: Iterable[str]) -> dict[str, str]:
+    """Who the sinks are; noted before any of them delivers."""
+    if not os.path.exists(path):
+        write_whole(path, write_json({key: uuid.uuid4().hex for key in sinks}))
+    return read_record(path, dict[str, str])
+
+
+class Everybody:
+    """Whoever has the program of a run: all may change it."""
+
+    name = "local"
+
+    def refuse(self, edit: Edit, view: View) -> None:
+        return None
+
+
+class RunPolicy:
+    """What may come and go while a run goes on: queries and views, for the stages that it began with."""
+
+    local: Asker = Everybody()
+
+    def __init__(self, deployment: Deployment) -> None:
+        self._deployment = deployment
+
+    def read(self, script: RegisteredScript, file: str, known: Declarations) -> Script:
+        return read_statements(script.text, file, script.folder, known)
+
+    def refuse(self, edit: Edit, view: View, by: Asker) -> None:
+        before, after = view.declared, edit.declared
+        if any(
+            getattr(before, kind) != getattr(after, kind)
+            for kind in ("streams", "relations", "edges", "sinks")
+        ):
+            raise SeineError(
+                "after the start only queries and views come and go",
+                hint="declare streams, relations, joins and sinks first, or use a service",
+            )
+        for key, query in with_history(edit.come).items():
+            message = f"query {query.name}: history is for a query of a service"
+            raise SeineError(message, hint="leave it out", where=edit.positions.get(key))
+
+    def refuse_stream(self, stream: StreamDef) -> None:
+        return None
+
+    def refuse_sink(self, sink: SinkDef, declared: Declarations) -> None:
+        return None
+
+    def refuse_network(self, edit: Edit, view: View, network: Network) -> None:
+        stages = self._deployment.settings.depth
+        for key, query in edit.come.items() if network.depth > stages else ():
+            depth = max((node.stage for node in network.beneath(query.name)), default=0)
+            if depth > stages:
+                raise SeineError(
+                    f"query {query.name} needs {depth} stages above one another, "
+                    f"and the pipeline has {stages}",
+                    hint=f"start it with depth={depth}",
+                    where=edit.positions.get(key),
+                )
