@@ -32,7 +32,7 @@ from seine.network.searches.schema_change import SchemaChange
 from seine.operators.state.work_budget import WorkBudget
 from seine.optimizer.estimates import Estimates
 from seine.rare_collections import rare_collections
-from seine.run_record import RunPolicy, RunRecord, read_live_record
+from seine.run_record import RunPolicy, RunRecord, read_live_record, refuse_useless
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.kept_functions import KeptFunctions, keep_functions, registered_functions
 from seine.runtime.folder.mounted_path import refuse_remote
@@ -41,7 +41,7 @@ from seine.runtime.folder.settings import new_settings
 from seine.runtime.option_secrets import OptionSecrets
 from seine.runtime.output.log_files import segment_path
 from seine.runtime.output.outlets import Deliver, Folder
-from seine.runtime.output.overwriting import refuse_inside, refuse_overwriting
+from seine.runtime.output.overwriting import refuse_overwriting
 from seine.runtime.output.query_figures import QueryFigures, RunStatistics
 from seine.runtime.output.record_reader import Record, RecordReader
 from seine.runtime.output.sink import Sink
@@ -49,7 +49,7 @@ from seine.runtime.source_samples import source_estimates
 from seine.runtime.spark_reading import SparkReading
 from seine.safety.verdict import refuse_unsafe
 from seine.scratch_folder import scratch_folder
-from seine.sinks.sink_checks import STARTS_OVER, refuse_unfit
+from seine.sinks.sink_checks import STARTS_OVER
 
 if TYPE_CHECKING:  # a script without sinks need not wait for the clients of their targets
     from seine.sinks.run_sinks import RunSinks
@@ -113,7 +113,8 @@ class Run(Pipeline):
         refuse_remote(options.checkpoint, "the checkpoint")
         refuse_remote(out, "the output")
         refuse_remote(options.dead_letter, "the file of dead letters")
-        refuse_overwriting(_written(out, options.dead_letter, options.keep), declarations.paths)
+        written = _written(out, options.dead_letter, options.keep)
+        refuse_overwriting(written, declarations.paths)
         resumed = _resumed(declarations, options)
         network = resumed or _planned(script, options)
         self._temporary = None if options.checkpoint else _temporary()
@@ -129,7 +130,9 @@ class Run(Pipeline):
         self.deployment.allow(options.budget)
         self.deployment.hold_workers(options.worker_memory)
         self.deployment.recover()
-        self.registrar = Registrar(self, standing, record, RunPolicy(self.deployment))
+        self.registrar = Registrar(
+            self, standing, record, RunPolicy(self.deployment, secrets, written, to_sinks)
+        )
 
         outputs = options.out or self._delivered(options.deliver), options.dead_letter
         log = self.deployment.result_log if to_sinks else None
@@ -155,17 +158,20 @@ class Run(Pipeline):
         return self._figures.holdings
 
     def open_intake(self, follow: bool) -> Intake:
-        options, view, last = self._options, self.registrar.view, self.deployment.journal.last()
-        self.intake = Intake(
-            list(view.declared.streams.values()),
-            self.deployment.journal,
-            self,
-            batch_rows=options.batch_rows,
-            follow=follow,
-            notice=options.notice,
-            lead=options.lead,
-            refuse=not (follow and last is not None),
-        )
+        options = self._options
+        with self.registrar.still():
+            view, last = self.registrar.view, self.deployment.journal.last()
+            self.intake = Intake(
+                list(view.declared.streams.values()),
+                self.deployment.journal,
+                self,
+                batch_rows=options.batch_rows,
+                follow=follow,
+                fresh=view.fresh(last),
+                notice=options.notice,
+                lead=options.lead,
+                refuse=not (follow and last is not None),
+            )
         return self.intake
 
     # ---- what intake asks
@@ -351,10 +357,7 @@ def _fingerprint(declarations: Declarations, sharing: Strategy) -> str:
 def _check_sinks(declarations: Declarations, options: Options, secrets: OptionSecrets) -> None:
     """Refuse sinks that could never deliver."""
     for sink in declarations.sinks.values():
-        refuse_unfit(sink, declarations)
-        secrets.values(f"sink {sink.name}", sink.options)
-        if sink.kind == "folder" and options.checkpoint is not None:
-            refuse_inside(options.checkpoint, sink.target)
+        refuse_useless(sink, declarations, secrets, options.checkpoint)
     if options.checkpoint is None:
         options.notice(f"without a checkpoint, {STARTS_OVER}")
 

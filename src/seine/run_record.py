@@ -13,7 +13,8 @@ from __future__ import annotations
 import os
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -34,7 +35,10 @@ from seine.network.network import AddedQuery, Network
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.failures import read_failures, write_failures
 from seine.runtime.folder.settings import read_record
+from seine.runtime.option_secrets import OptionSecrets
+from seine.runtime.output.overwriting import refuse_inside, refuse_overwriting
 from seine.safety.verdict import read_statements
+from seine.sinks.sink_checks import refuse_unfit
 from seine.typed_json import write_json
 
 if TYPE_CHECKING:
@@ -51,16 +55,26 @@ class Birth(Struct, frozen=True):
     position: QueryPosition
 
 
+class SinkStart(Struct, frozen=True):
+    """Who a sink is, to its target, and how long the results were when it came."""
+
+    identity: str
+    start: int
+
+
 class LiveRecord(Struct, frozen=True):
     """What was registered after the start of a run, and the version and epoch that it has since.
 
-    A query that is not in `births` has been there from the start.
+    What is not in `births`, `since` and `sinks` has been there from the start. `since` has the first entry
+    that can have tuples of a stream.
     """
 
     version: int
     epoch: int
     scripts: list[RegisteredScript]
     births: dict[str, Birth] = {}
+    since: dict[str, int] = {}
+    sinks: dict[str, SinkStart] = {}
 
 
 class RunRecord:
@@ -77,7 +91,7 @@ class RunRecord:
         """
         deployment = self._deployment
         record = self._record or LiveRecord(network.version, 0, [])
-        began = declared.queries.keys()
+        began, identities = declared.queries.keys(), _identities(deployment, declared.sinks, to_sinks)
         for script in record.scripts:
             declared = read_statements(script.text, "<register>", script.folder, declared).declarations
         first = dict.fromkeys(declared.queries, Birth(record.epoch, _SOMEWHERE))
@@ -100,19 +114,15 @@ class RunRecord:
             network.next_id if network.live else 0,
             network.depth,
             record.epoch,
-            frozen({}),
+            frozen(record.since),
             frozen(failures),
             network.estimates,
-            sinks=frozen(self._sinks(declared.sinks) if to_sinks else {}),
+            sinks=frozen(_standing(declared.sinks, {**identities, **record.sinks}) if to_sinks else {}),
         )
         running = (one.query for one in registered.values() if not one.paused)
         uses = relations_of(running, declared) + Counter([*declared.relations])  # read once, at the start
         tuples = deployment.versions.relations(network.version) if declared.relations else {}
         return Standing(view, network, RelationsInUse(uses, tuples))
-
-    def _sinks(self, sinks: Mapping[str, SinkDef]) -> dict[str, StoredSink]:
-        identities = _identities(self._deployment.sink_identities, sinks)
-        return {key: StoredSink(sink, identities[key], 0) for key, sink in sinks.items()}
 
     def describe(self, query: Query, added: AddedQuery) -> list[Placement]:
         return []
@@ -126,7 +136,11 @@ class RunRecord:
         scripts = [*record.scripts, *([] if edit.script is None else [edit.script])]
         births = {key: birth for key, birth in record.births.items() if key in after.registered}
         births |= _births(after, edit.come)
-        self._write(LiveRecord(after.version, after.epoch, scripts, births))
+        sinks = {key: one for key, one in record.sinks.items() if key in after.sinks}
+        for key, sink in after.sinks.items():
+            if before.sinks.get(key) is not sink:
+                sinks[key] = SinkStart(sink.identity, sink.start)
+        self._write(LiveRecord(after.version, after.epoch, scripts, births, dict(after.since), sinks))
         if failures.keys() != after.failed.keys():
             write_failures(self._deployment.store, after.failed)
 
@@ -158,11 +172,17 @@ def _births(view: View, keys: Iterable[str]) -> dict[str, Birth]:
     return {key: Birth(one.birth_epoch, one.position) for key, one in registered.items()}
 
 
-def _identities(path: str, sinks: Iterable[str]) -> dict[str, str]:
-    """Who the sinks are; noted before any of them delivers."""
-    if not os.path.exists(path):
+def _identities(deployment: Deployment, sinks: Iterable[str], noted: bool) -> dict[str, SinkStart]:
+    """Who the sinks are that a run begins with; `noted` before any of them delivers."""
+    path = deployment.sink_identities
+    if noted and not os.path.exists(path):
         write_whole(path, write_json({key: uuid.uuid4().hex for key in sinks}))
-    return read_record(path, dict[str, str])
+    identities = read_record(path, dict[str, str]) if noted else {}
+    return {key: SinkStart(identity, 0) for key, identity in identities.items()}
+
+
+def _standing(sinks: Mapping[str, SinkDef], known: Mapping[str, SinkStart]) -> dict[str, StoredSink]:
+    return {key: StoredSink(sink, known[key].identity, known[key].start) for key, sink in sinks.items()}
 
 
 class Everybody:
@@ -174,40 +194,54 @@ class Everybody:
         return None
 
 
+@dataclass(frozen=True)
 class RunPolicy:
-    """What may come and go while a run goes on: queries and views, for the stages that it began with."""
+    """What may come and go while a run goes on: all but what its host has opened for it.
 
-    local: Asker = Everybody()
+    No stream may be read from what the run has `written`. Without `keeps_results` there is nothing that a
+    sink could read.
+    """
 
-    def __init__(self, deployment: Deployment) -> None:
-        self._deployment = deployment
+    deployment: Deployment
+    secrets: OptionSecrets
+    written: Sequence[str]
+    keeps_results: bool
+    local = Everybody()
 
     def read(self, script: RegisteredScript, file: str, known: Declarations) -> Script:
-        return read_statements(script.text, file, script.folder, known)
+        return read_statements(script.text, file, script.folder, known, replace=script.replace)
 
     def refuse(self, edit: Edit, view: View, by: Asker) -> None:
-        before, after = view.declared, edit.declared
-        if any(
-            getattr(before, kind) != getattr(after, kind)
-            for kind in ("streams", "relations", "edges", "sinks")
+        if edit.moves_spark_streams(view) or any(
+            edit.declared.streams[name].reader is not None for name in edit.altered
         ):
             raise SeineError(
-                "after the start only queries and views come and go",
-                hint="declare streams, relations, joins and sinks first, or use a service",
+                "streams that Spark reads stay as they are while a run goes on: it has opened them",
+                hint="declare them before the start, or use a service",
             )
         for key, query in with_history(edit.come).items():
             message = f"query {query.name}: history is for a query of a service"
             raise SeineError(message, hint="leave it out", where=edit.positions.get(key))
 
     def refuse_stream(self, stream: StreamDef) -> None:
-        return None
+        if stream.source is not None:
+            refuse_overwriting(self.written, [stream.source.path])
+            refuse_inside(self.deployment.folder, stream.source.path)
 
     def refuse_sink(self, sink: SinkDef, declared: Declarations) -> None:
-        return None
+        if not self.keeps_results:
+            raise SeineError(
+                f"sink {sink.name}: this run began without sinks, and keeps no results for them",
+                hint="declare a sink before the start, or use a service",
+            )
+        refuse_useless(sink, declared, self.secrets, self.deployment.folder)
 
     def refuse_network(self, edit: Edit, view: View, network: Network) -> None:
-        stages = self._deployment.settings.depth
-        for key, query in edit.come.items() if network.depth > stages else ():
+        """Refuse more stages where Spark reads DataFrames or topics: it would have to open them anew."""
+        stages, streams = self.deployment.settings.depth, edit.declared.streams.values()
+        if network.depth <= stages or all(stream.reader is None for stream in streams):
+            return
+        for key, query in edit.come.items():
             depth = max((node.stage for node in network.beneath(query.name)), default=0)
             if depth > stages:
                 raise SeineError(
@@ -216,3 +250,11 @@ class RunPolicy:
                     hint=f"start it with depth={depth}",
                     where=edit.positions.get(key),
                 )
+
+
+def refuse_useless(sink: SinkDef, declared: Declarations, secrets: OptionSecrets, folder: str | None) -> None:
+    """Refuse a sink that could never deliver, or would deliver into the folder of the run."""
+    refuse_unfit(sink, declared)
+    secrets.values(f"sink {sink.name}", sink.options)
+    if sink.kind == "folder" and folder is not None:
+        refuse_inside(folder, sink.target)

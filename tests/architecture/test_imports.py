@@ -144,6 +144,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "safety",
         "network",
         "runtime",
+        "sinks",
         "typed_json",
     ),
     "run": (

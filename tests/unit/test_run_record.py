@@ -34,6 +34,14 @@ TEMPLATES = (
     "SELECT DISTINCT b FROM s WHERE b >= {}",
 )
 
+DECLARED = (  # a stream that joins is read from its beginning
+    "CREATE STREAM z{0} (a BIGINT, b BIGINT, ts BIGINT) TIMESTAMP BY ts WINDOW 5 FROM 's.jsonl';"
+    "CREATE QUERY q{0} AS SELECT z.b, s.a FROM z{0} z JOIN s ON z.a = s.a AND z.b > s.b;",
+    "CREATE RELATION z{0} (a BIGINT, name STRING) FROM 'r.jsonl';"
+    "CREATE QUERY q{0} AS SELECT s.b, z.name FROM s, z{0} z WHERE s.a = z.a;",
+    "ALTER STREAM s ADD COLUMN z{0} BIGINT; CREATE QUERY q{0} AS SELECT a, z{0} AS z FROM s;",
+)
+
 
 class LiveRun:
     """A run whose micro-batches are done here."""
@@ -47,6 +55,13 @@ class LiveRun:
         script = read_script(str(self.folder / "x.sql"))
         out, state = str(self.folder / "out.jsonl"), str(self.folder / "run")
         self.run = Run(script, Options(out=out, checkpoint=state, follow=True, live=True, **self._options))
+
+    def reopen(self) -> None:
+        """Go on as the next process does, whose tasks find the state that a state store has kept."""
+        self.run.close()
+        self.open()
+        before, self.host = self.host, LocalHost(self.run.deployment)
+        self.host.heads, self.host.blobs = before.heads, before.blobs
 
     def work(self) -> None:
         while self.run.driver.run_some(self.host.run):
@@ -82,11 +97,11 @@ def comparable(records: Sequence[dict[str, Any]]) -> list[str]:
 def test_answers_are_those_of_a_service(tmp_path: Path, seed: int) -> None:
     """Both hear of the same queries after the same lines; the run is closed and opened now and then."""
     random = Random(seed)
-    live, rig = made(tmp_path), Rig(tmp_path)
+    live, rig = made(tmp_path, depth=random.randrange(1, 4)), Rig(tmp_path)
     rig.register(STREAMS + FIRST)
     known, names, now = {"first"}, 0, 0
     for _ in range(20):
-        kind = random.choice(["lines", "lines", "register", "drop", "again"])
+        kind = random.choice(["lines", "lines", "register", "declare", "drop", "again"])
         if kind == "lines":
             lines = []
             for _ in range(random.randrange(1, 6)):
@@ -102,14 +117,19 @@ def test_answers_are_those_of_a_service(tmp_path: Path, seed: int) -> None:
             assert live.change(text).registered == (f"q{names}",)
             rig.register(text)
             known.add(f"q{names}")
+        elif kind == "declare":
+            names += 1
+            text = random.choice(DECLARED).format(names)
+            assert len(live.change(text).declared) == 1
+            rig.register(text)
+            known.add(f"q{names}")
         elif kind == "drop" and len(known) > 2:
             name = random.choice(sorted(known - {"first"}))
             assert live.change(f"DROP QUERY {name};").dropped == (name,)
             rig.service.registrar.drop(name)
             known.discard(name)
         elif kind == "again":
-            live.run.close()
-            live.open()
+            live.reopen()
     compared = 0
     for name in ("first", *(f"q{number + 1}" for number in range(names))):
         lines = rig.folder / "state" / "results.jsonl"
@@ -168,9 +188,13 @@ def test_a_registration_outlives_a_kill_whole_or_not_at_all(
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("CREATE STREAM x (ts BIGINT) TIMESTAMP BY ts FROM 'x.jsonl';", "only queries and views come and go"),
-        ("ALTER STREAM s ADD COLUMN c INT;", "only queries and views come and go"),
-        ("CREATE JOIN s.a = r.a;", "only queries and views come and go"),
+        ("CREATE STREAM x (ts BIGINT) TIMESTAMP BY ts FROM 'x.jsonl';", "x.jsonl"),
+        ("CREATE STREAM x (ts BIGINT) TIMESTAMP BY ts FROM 'out.jsonl';", "would be written over"),
+        (
+            "CREATE STREAM x (ts BIGINT) TIMESTAMP BY ts FROM 'kafka://h:9092/k';",
+            "streams that Spark reads stay as they are",
+        ),
+        ("CREATE QUERY m AS SELECT b FROM s; CREATE SINK x FROM m INTO 'x';", "this run began without sinks"),
         ("CREATE QUERY first AS SELECT a FROM s;", "query first exists already"),
         ("CREATE QUERY n AS SELECT nobody FROM s;", "nobody"),
         (
@@ -218,16 +242,38 @@ def test_a_run_that_is_not_live_is_left_alone(tmp_path: Path) -> None:
     run.close()
 
 
-def test_a_query_that_needs_more_stages_is_refused(tmp_path: Path) -> None:
+def test_a_query_that_needs_more_stages_gets_them(tmp_path: Path) -> None:
     live = made(tmp_path, depth=0)
+    add_lines(tmp_path, [{"a": 1, "b": 1, "ts": 1}])
+    live.work()
+    counted = "SELECT x.a + 1 AS b, COUNT(*) AS n FROM s x JOIN s y ON x.a = y.a GROUP BY 1"
+    live.change(f"CREATE QUERY n AS {counted};")
+    add_lines(tmp_path, [{"a": 1, "b": 2, "ts": 2}, {"a": 1, "b": 3, "ts": 3}, {"a": 1, "b": 4, "ts": 4}])
+    live.work()
+    assert live.run.deployment.settings.depth == 2
+    first = [record["row"] for record in live.records("first")]
+    assert sorted((row["a"], row["b"]) for row in first) == [(1, 1), (1, 1), (1, 1), (1, 2), (1, 2), (1, 3)]
+    counts = [record["row"]["n"] for record in live.records("n") if record["op"] == "+"]
+    assert counts[:2] == [1, 4]
+    live.run.close()
+
+
+def test_a_query_that_needs_more_stages_is_refused_where_tasks_read_streams(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "x.sql").write_text(
+        "CREATE STREAM s (a BIGINT, ts BIGINT) TIMESTAMP BY ts WINDOW 9 FROM 'kafka://h:9092/k';"
+        "CREATE QUERY first AS SELECT x.a FROM s x JOIN s y ON x.a = y.a;"
+    )
+    rig = PacedRig(tmp_path / "x.sql", tmp_path, monkeypatch, follow=True, live=True)
     text = "CREATE QUERY n AS SELECT x.a + 1 AS b, COUNT(*) AS n FROM s x JOIN s y ON x.a = y.a GROUP BY 1;"
     with pytest.raises(
         SeineError, match="needs 2 stages above one another, and the pipeline has 1"
     ) as caught:
-        live.change(f"CREATE QUERY m AS SELECT a FROM s; {text}")
+        rig.opened.change(f"CREATE QUERY m AS SELECT a FROM s; {text}", str(tmp_path))
     assert caught.value.hint == "start it with depth=2"
-    assert {*live.run.queries} == {"first"} and live.run.network.queries.keys() == {"first"}
-    live.run.close()
+    assert {*rig.opened.queries} == {"first"} and rig.opened.network.queries.keys() == {"first"}
+    rig.opened.close()
 
 
 def test_queries_come_and_go_where_tasks_read_streams(

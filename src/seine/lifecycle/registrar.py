@@ -211,6 +211,10 @@ class Registrar:
         """Let a query that is paused, or failed, run again; it counts from now on, like a new one."""
         return self._change(lambda: edit_of_resume(self.view, self._key(name, paused=True)), by, notes)
 
+    def still(self) -> AbstractContextManager[object]:
+        """Within this nothing that is registered changes."""
+        return self._one_at_a_time
+
     def close(self) -> None:
         """Look at relations no more."""
         self._following.close()
@@ -294,9 +298,13 @@ class Registrar:
         by = by or self._policy.local
         reads, feeds = RelationReads(), OpenedFeeds(self._open_feed)
         seen: tuple[View, Edit] | None = None
+        opener = self._pipeline.intake
         with closing(feeds), rare_collections(large):
             while True:
                 with self._one_at_a_time:
+                    if self._pipeline.intake is not opener:  # they would be read as its streams were
+                        opener = self._pipeline.intake
+                        feeds.close()
                     view = self.view
                     edit = seen[1] if seen is not None and seen[0] is view else edit_now()
                     seen = view, replace(edit, by=by.name, notes=tuple(notes))

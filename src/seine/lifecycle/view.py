@@ -24,6 +24,7 @@ from seine.catalog.tables.stored import QueryPosition, StoredSink
 from seine.errors import SeineError
 from seine.frontends.script.script import Declarations
 from seine.graph.node import Holding, Node
+from seine.intake.journal import Entry
 from seine.network.network import Network, state_places, stream_components
 from seine.operators.limited.limited_join import LimitedNode
 from seine.optimizer.estimates import Estimates
@@ -100,6 +101,11 @@ class View:
     def failed(self) -> dict[str, Failure]:
         """The queries in quarantine by their names."""
         return {self.registered[key].query.name: failure for key, failure in self.failures.items()}
+
+    def fresh(self, last: Entry | None) -> frozenset[str]:
+        """The streams that begin after the last entry."""
+        reached = last.number if last is not None else -1
+        return frozenset(name for name, entry in self.since.items() if entry > reached)
 
     def find(self, name: str) -> RegisteredQuery:
         """The query of a name, in any case."""

@@ -224,14 +224,13 @@ class Service(Pipeline):
 
     def _open_intake(self, options: ServiceOptions) -> Intake:
         view, last = self.registrar.view, self.deployment.journal.last()
-        reached = last.number if last is not None else -1
         return Intake(
             list(view.declared.streams.values()) if options.reading else [],
             self.deployment.journal,
             self,
             batch_rows=options.batch_rows,
             follow=True,
-            fresh=frozenset(name for name, entry in view.since.items() if entry > reached),
+            fresh=view.fresh(last),
             notice=options.notice,
             lead=options.lead,
             refuse=False,  # what was registered once must not keep everybody from starting

@@ -77,6 +77,25 @@ def test_sinks_have_all_records_once_however_often_a_run_is_stopped(seed: int, t
     assert statistics["sinks"]["one"] == {"records": records, "undelivered": 0, "missed_bytes": 0}
 
 
+def test_a_sink_that_comes_later_has_what_comes_after_it(tmp_path: Path) -> None:
+    write_input(tmp_path, Random(1))
+    run = opened(tmp_path, follow=True, live=True)
+    carry_some = LocalHost(run.deployment).run
+    for _ in range(3):
+        run.driver.run_some(carry_some)
+    before = len(lines_of(tmp_path, "q"))
+    run.change("CREATE SINK late FROM q INTO 'late';", str(tmp_path))
+    identity = run.registrar.view.sinks["late"].identity
+    run.close()
+    again = opened(tmp_path, follow=True, live=True)
+    assert again.registrar.view.sinks["late"].identity == identity
+    again.driver.end_input()
+    carry(again)
+
+    assert folder_lines(tmp_path / "late") == lines_of(tmp_path, "q")[before:] != []
+    assert before > 0 and folder_lines(tmp_path / "one") == lines_of(tmp_path, "q")
+
+
 @pytest.mark.parametrize("out", [Folder, str, None])
 def test_sinks_do_not_depend_on_where_else_results_go(
     out: Callable[[str], Any] | None, tmp_path: Path
