@@ -26,8 +26,8 @@ from seine.catalog.tables.stored import QueryPosition, StoredSink
 from seine.disk_sync import write_whole
 from seine.errors import SeineError
 from seine.frontends.script.script import Declarations, Script
+from seine.lifecycle.change_inputs import RelationsInUse, relations_of
 from seine.lifecycle.edit import Asker, Edit, RegisteredScript
-from seine.lifecycle.edited_network import RelationsInUse, relations_of
 from seine.lifecycle.query_history import with_history
 from seine.lifecycle.record import RecordedChange, Standing
 from seine.lifecycle.view import RegisteredQuery, View, frozen

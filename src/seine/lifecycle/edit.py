@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -9,13 +10,14 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from msgspec import Struct
 
-from seine.algebra.definitions import RelationDef, StreamDef
+from seine.algebra.definitions import RelationDef, SinkDef, StreamDef
 from seine.algebra.document_plan import publication
 from seine.algebra.plan import Query, tables_of
 from seine.algebra.search_plan import SchemaGraphs, Search
+from seine.catalog.tables.stored import StoredSink
 from seine.errors import Position, TakenError
 from seine.frontends.script.script import Declarations, Script
-from seine.lifecycle.view import RegisteredQuery, View
+from seine.lifecycle.view import RegisteredQuery, View, frozen
 from seine.runtime.folder.failures import Failure
 from seine.runtime.history_replay import HistoryStart
 
@@ -129,6 +131,18 @@ class Edit:
         gone = [view.declared.streams[name] for name in leaving]
         return any(stream.reader is not None for stream in [*joining, *gone])
 
+    def sinks(
+        self, view: View, start: int, refuse: Callable[[SinkDef, Declarations], None]
+    ) -> MappingProxyType[str, StoredSink]:
+        """The sinks that stand afterwards: those that come get an identity, and begin at `start`."""
+        declared, before = self.declared, view.declared.sinks
+        renewed = [one for key, one in declared.sinks.items() if before.get(key) is not one]
+        if declared.sinks == before and not renewed:
+            return view.sinks
+        for sink in renewed:  # they come, or were dropped and created again, perhaps with the same words
+            refuse(sink, declared)
+        return frozen({key: _standing(key, one, view, start) for key, one in declared.sinks.items()})
+
     def changed_declarations(self, view: View) -> Iterator[str]:
         """The streams, relations, views, joins and sinks that it makes or ends, in words."""
         before, after = view.declared, self.declared
@@ -143,6 +157,13 @@ class Edit:
                     yield f"{word} {name}"
         for edge in {*before.edges} ^ {*after.edges}:
             yield f"join {edge.left}, {edge.right}"
+
+
+def _standing(key: str, sink: SinkDef, view: View, start: int) -> StoredSink:
+    before = view.sinks.get(key)
+    if before is not None and before.definition is sink:
+        return before
+    return StoredSink(sink, uuid.uuid4().hex, start)
 
 
 def edit_of_script(script: Script, registered: RegisteredScript | None = None) -> Edit:

@@ -1,31 +1,21 @@
-"""What an edit does to the network and needs of relations.
-
-How many stages a pipeline has, and how many the network needs.
-
-What was read of relations for a change, before the change has its turn.
-
-Reading may take as long as a database likes. So it is done while nobody waits, and when the change has its
-turn it is looked whether what was read is what it needs: another change may have come before it.
-"""
+"""What an edit does to the network and needs of relations, and how many stages that takes."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 
-from seine.algebra.definitions import RelationDef
-from seine.algebra.plan import Query, tables_needed
+from seine.algebra.plan import Query
 from seine.errors import SeineError
-from seine.frontends.script.script import Declarations
 from seine.intake.admission import Letter
 from seine.intake.journal import Entry
-from seine.intake.relations import check_relation, load_relation
 from seine.intake.retained_entries import RetainedEntries
 from seine.intake.spark_feed import PipelineShape
+from seine.lifecycle.change_inputs import NeededRelations, RelationReads, RelationsInUse, relations_of
 from seine.lifecycle.edit import Computed, Edit
 from seine.lifecycle.query_history import history_of, refuse_history
 from seine.lifecycle.view import View
@@ -38,20 +28,6 @@ if TYPE_CHECKING:
 
 
 Describe: TypeAlias = "Callable[[Query, AddedQuery], list[Placement]]"
-
-
-@dataclass(frozen=True)
-class RelationsInUse:
-    """The relations that running queries read: how many queries name each one, and the tuples of all."""
-
-    uses: Counter[str] = field(default_factory=Counter)
-    tuples: Mapping[str, pa.RecordBatch] = field(default_factory=dict)
-
-
-def relations_of(queries: Iterable[Query], declared: Declarations) -> Counter[str]:
-    """How many of these queries name each relation; searches that follow the schema name none."""
-    known = declared.relations
-    return Counter(name for query in queries if known for name in tables_needed(query) if name in known)
 
 
 @dataclass(frozen=True)
@@ -198,56 +174,3 @@ def refuse_deep(network: Network, queries: Collection[Query]) -> None:
             f"query {query.name} needs {network.depth} stages above one another; the most is {MOST_DEPTH}",
             hint="split it",
         )
-
-
-class LoadedRelation(NamedTuple):
-    """The tuples of a relation as they were read, and its dead letters."""
-
-    definition: RelationDef
-    tuples: pa.RecordBatch
-    dead: list[Letter]
-
-
-@dataclass(frozen=True)
-class NeededRelations:
-    """The relations that a change declares, and those that come into use with it."""
-
-    declared: tuple[RelationDef, ...]
-    used: tuple[RelationDef, ...]
-
-
-@dataclass
-class RelationReads:
-    """Relations that were read, or only looked at, by name."""
-
-    _loaded: dict[str, LoadedRelation] = field(default_factory=dict)
-    _checked: dict[str, RelationDef] = field(default_factory=dict)
-
-    def suffice(self, needed: NeededRelations) -> bool:
-        """Has everything been read that a change needs, as it is declared now?"""
-        return all(map(self._has, needed.used)) and all(map(self._knows, needed.declared))
-
-    def read(self, needed: NeededRelations) -> None:
-        """Read what is missing; an error if it cannot be read."""
-        for relation in _missing(needed.used, self._has):
-            self._loaded[relation.name] = LoadedRelation(relation, *load_relation(relation))
-        for relation in _missing(needed.declared, self._knows):
-            check_relation(relation)
-            self._checked[relation.name] = relation
-
-    def loaded(self, relation: RelationDef) -> LoadedRelation:
-        """What was read of a relation."""
-        if not self._has(relation):
-            raise LookupError(f"relation '{relation.name}' was not read")
-        return self._loaded[relation.name]
-
-    def _has(self, relation: RelationDef) -> bool:
-        loaded = self._loaded.get(relation.name)
-        return loaded is not None and loaded.definition == relation
-
-    def _knows(self, relation: RelationDef) -> bool:
-        return self._has(relation) or self._checked.get(relation.name) == relation
-
-
-def _missing(relations: Iterable[RelationDef], known: Callable[[RelationDef], bool]) -> list[RelationDef]:
-    return [relation for relation in relations if not known(relation)]

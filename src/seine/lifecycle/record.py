@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from seine.algebra.definitions import SinkDef, StreamDef
 from seine.algebra.plan import Query
 from seine.frontends.script.script import Declarations, Script
+from seine.lifecycle.change_inputs import RelationsInUse
 from seine.lifecycle.edit import Asker, Edit, Outcome, RegisteredScript
-from seine.lifecycle.edited_network import RelationsInUse
 from seine.lifecycle.view import View
 from seine.network.network import AddedQuery, Network
 

@@ -28,6 +28,7 @@ from seine.intake.admission import Letter
 from seine.intake.feed import Feed
 from seine.intake.intake import Intake
 from seine.intake.retained_entries import RetainedEntries
+from seine.lifecycle.change_inputs import FollowedRelations, OpenedFeeds, RelationReads, RelationsInUse
 from seine.lifecycle.edit import (
     Asker,
     Computed,
@@ -43,20 +44,14 @@ from seine.lifecycle.edit import (
 )
 from seine.lifecycle.edited_network import (
     EditedNetwork,
-    RelationReads,
-    RelationsInUse,
     TooDeepError,
     planned_depth,
     schema_change,
 )
-from seine.lifecycle.followed_relations import FollowedRelations
-from seine.lifecycle.opened_feeds import OpenedFeeds
 from seine.lifecycle.query_history import refuse_history, starts_of, with_history
 from seine.lifecycle.record import Policy, Record, RecordedChange, Standing
 from seine.lifecycle.settled_births import SettledBirths
-from seine.lifecycle.standing_sinks import standing_sinks
-from seine.lifecycle.stream_positions import StreamPositions
-from seine.lifecycle.view import RegisteredQuery, View, frozen
+from seine.lifecycle.view import RegisteredQuery, StreamPositions, View, frozen
 from seine.network.network import Network, PreviewedQuery
 from seine.network.plan.output_form import limit_of
 from seine.rare_collections import rare_collections
@@ -425,7 +420,7 @@ class Registrar:
             view, starts_of(replayed, self._pipeline.retained, since, positions.entry, last)
         )
         after = replace(planned.view, registered=edit.registered(view, begun), since=frozen(since))
-        sinks = standing_sinks(edit.declared, view, positions.results, self._policy.refuse_sink)
+        sinks = edit.sinks(view, positions.results, self._policy.refuse_sink)
         after = replace(after, failures=edit.failures(view), histories=histories, sinks=sinks)
         dropped = tuple(view.registered[key].query.name for key in sorted(edit.go))
         declared, names = tuple(edit.changed_declarations(view)), tuple(one.name for one in begin.values())

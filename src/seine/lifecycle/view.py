@@ -19,12 +19,12 @@ from typing import Literal, TypeVar
 
 from msgspec import structs
 
-from seine.algebra.plan import Query
+from seine.algebra.plan import Query, Scan, walk
 from seine.catalog.tables.stored import QueryPosition, StoredSink
 from seine.errors import SeineError
 from seine.frontends.script.script import Declarations
 from seine.graph.node import Holding, Node
-from seine.intake.journal import Entry
+from seine.intake.journal import Entry, Journal
 from seine.network.network import Network, state_places, stream_components
 from seine.operators.limited.limited_join import LimitedNode
 from seine.optimizer.estimates import Estimates
@@ -225,3 +225,40 @@ class View:
     def _places(self) -> dict[tuple[int, ...], Mapping[tuple[str, ...], Holding]]:
         """What `state_places` worked out already: queries of one shape use the same nodes."""
         return {}
+
+
+@dataclass(frozen=True)
+class StreamPositions:
+    """The next entry, the number of the next arrival of each stream, and the length of the results.
+
+    `latest` has for each stream a timestamp that no tuple so far has exceeded; none if there was no tuple.
+    """
+
+    entry: int
+    arrivals: Mapping[str, int]
+    results: int
+    latest: Mapping[str, int] = field(default_factory=dict)
+
+    @staticmethod
+    def next(journal: Journal, results: int) -> StreamPositions:
+        last = journal.last()
+        if last is None:
+            return StreamPositions(0, {}, results)
+        arrivals = {
+            name: state.admission.arrivals if state.spark is None else state.spark.rows
+            for name, state in last.intake.streams.items()
+        }
+        now, domains = last.clock.now, last.clock.domains
+        latest = {name: now[domains[name]] for name in last.clock.watermarks if domains[name] in now}
+        return StreamPositions(last.number + 1, arrivals, results, latest)
+
+    def of(self, query: Query) -> QueryPosition:
+        """The position of a query that begins here."""
+        streams = {scan.stream.name: self.arrivals.get(scan.stream.name, 0) for scan in _scans(query)}
+        latest = {name: self.latest[name] for name in streams if name in self.latest}
+        return QueryPosition(self.entry, self.results, streams, latest)
+
+
+def _scans(query: Query) -> list[Scan]:
+    scans = [part for part in walk(query.plan) if isinstance(part, Scan)]
+    return sorted(scans, key=lambda scan: scan.stream.name)

@@ -18,8 +18,8 @@ from seine.catalog.index import Placement
 from seine.catalog.tables.stored import QueryPosition, StoredQuery
 from seine.errors import RunError
 from seine.frontends.script.script import Declarations
+from seine.lifecycle.change_inputs import RelationsInUse, relations_of
 from seine.lifecycle.edit import Edit
-from seine.lifecycle.edited_network import RelationsInUse, relations_of
 from seine.lifecycle.record import RecordedChange, Standing
 from seine.lifecycle.view import RegisteredQuery, View, frozen
 from seine.network.network import AddedQuery, Network
