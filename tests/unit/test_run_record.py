@@ -188,7 +188,7 @@ def test_a_registration_outlives_a_kill_whole_or_not_at_all(
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("CREATE STREAM x (ts BIGINT) TIMESTAMP BY ts FROM 'x.jsonl';", "x.jsonl"),
+        ("CREATE STREAM x (ts BIGINT) TIMESTAMP BY ts FROM 'no/x.jsonl';", "no such file"),
         ("CREATE STREAM x (ts BIGINT) TIMESTAMP BY ts FROM 'out.jsonl';", "would be written over"),
         (
             "CREATE STREAM x (ts BIGINT) TIMESTAMP BY ts FROM 'kafka://h:9092/k';",

@@ -20,7 +20,7 @@ from seine.intake.retention_limit import RetentionLimit
 from seine.operators.limited.join_memory import MemoryAccount
 from seine.rows.clock import Clock
 from seine.runtime.folder.deployment import Deployment
-from seine.runtime.folder.failures import Failure, RunFailures
+from seine.runtime.folder.failures import Failure, read_failures
 from seine.runtime.folder.format_steps import STEPS, bring_up_to_date
 from seine.runtime.folder.handover import Handover, StateHead
 from seine.runtime.folder.settings import FORMAT, new_settings
@@ -81,7 +81,7 @@ def test_all_else_of_format_8_is_carried_over(tmp_path: Path) -> None:
     _write_more(folder)
     made = Deployment(str(folder))
     made.bring_up_to_date()
-    assert RunFailures(made.store).queries == {"q": Failure(1, "budget", "much")}
+    assert read_failures(made.store) == {"q": Failure(1, "budget", "much")}
     head = Handover(made.store, 7).head(1, 0)
     assert head is not None and head.state == StateHead({3: {"n": 1}}, {"ab": []})
     assert Handover(made.store, 7).segment(head, "ab") == b"rows"
