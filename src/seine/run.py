@@ -32,7 +32,7 @@ from seine.network.searches.schema_change import SchemaChange
 from seine.operators.state.work_budget import WorkBudget
 from seine.optimizer.estimates import Estimates
 from seine.rare_collections import rare_collections
-from seine.run_record import RunPolicy, RunRecord, read_live_record, refuse_useless
+from seine.run_record import RunPolicy, RunRecord, read_live_record, refuse_histories, refuse_useless
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.kept_functions import KeptFunctions, keep_functions, registered_functions
 from seine.runtime.folder.mounted_path import refuse_remote
@@ -102,7 +102,7 @@ class Run(Pipeline):
     def _open(self, script: Script, options: Options) -> None:
         self._options = options
         refuse_unsafe(script)
-        _refuse_histories(script)
+        refuse_histories(script.declarations.queries, script.positions)
         declarations = script.declarations
         secrets = OptionSecrets.read(options.options_file)
         to_sinks = bool(declarations.sinks) and options.to_sinks
@@ -360,14 +360,3 @@ def _check_sinks(declarations: Declarations, options: Options, secrets: OptionSe
         refuse_useless(sink, declarations, secrets, options.checkpoint)
     if options.checkpoint is None:
         options.notice(f"without a checkpoint, {STARTS_OVER}")
-
-
-def _refuse_histories(script: Script) -> None:
-    """A run begins with its input: there is no past."""
-    for key, query in script.declarations.queries.items():
-        if query.option("history") is not None:
-            raise SeineError(
-                f"query {query.name}: history is for a query of a service",
-                hint="leave it out: in a run every query is fed from the beginning",
-                where=script.positions.get(key),
-            )

@@ -24,7 +24,7 @@ from seine.algebra.definitions import SinkDef, StreamDef
 from seine.algebra.plan import Query
 from seine.catalog.tables.stored import QueryPosition, StoredSink
 from seine.disk_sync import write_whole
-from seine.errors import SeineError
+from seine.errors import Position, SeineError
 from seine.frontends.script.script import Declarations, Script
 from seine.lifecycle.change_inputs import RelationsInUse, relations_of
 from seine.lifecycle.edit import Asker, Edit, RegisteredScript
@@ -219,9 +219,7 @@ class RunPolicy:
                 "streams that Spark reads stay as they are while a run goes on: it has opened them",
                 hint="declare them before the start, or use a service",
             )
-        for key, query in with_history(edit.come).items():
-            message = f"query {query.name}: history is for a query of a service"
-            raise SeineError(message, hint="leave it out", where=edit.positions.get(key))
+        refuse_histories(edit.come, edit.positions)
 
     def refuse_stream(self, stream: StreamDef) -> None:
         if stream.source is not None:
@@ -250,6 +248,16 @@ class RunPolicy:
                     hint=f"start it with depth={depth}",
                     where=edit.positions.get(key),
                 )
+
+
+def refuse_histories(queries: Mapping[str, Query], positions: Mapping[str, Position]) -> None:
+    """A run retains no input that is done: a query is fed from its registration on, or from the beginning."""
+    for key, query in with_history(queries).items():
+        raise SeineError(
+            f"query {query.name}: history is for a query of a service",
+            hint="leave it out: a query of a script is fed from the beginning, a later one from now on",
+            where=positions.get(key),
+        )
 
 
 def refuse_useless(sink: SinkDef, declared: Declarations, secrets: OptionSecrets, folder: str | None) -> None:

@@ -183,8 +183,9 @@ class Engine:
     ) -> Running:
         """Start the pipeline; records go to the callback, as JSON Lines to a file, or to `results()`.
 
-        Queries may be registered and dropped while it runs, by `running.register`. It has as many stages as
-        the queries need that are there now, and at least `depth`, for those to come.
+        Queries, and what they read FROM files, come and go while it runs, by `running.register`. It has as
+        many stages as the queries need that are there now, and at least `depth`, for those to come: where
+        Spark reads streams, one that needs more is refused.
         With `keep` results and dead letters are kept for a time, "7d", or up to a size, "10GB".
         Sinks get them besides, and the run ends when these have everything; `${NAME}` is in the environment.
         Functions of your own take at most `function_seconds` for a batch, 10, and their processes have at

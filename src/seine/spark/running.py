@@ -74,7 +74,7 @@ class Running:
         return typed_results(self._results, self._query(query))
 
     def register(self, text: str) -> Outcome:
-        """Register and drop queries while it runs, by a script; it is refused whole if anything is wrong.
+        """Carry out a script while it runs; it is refused whole if anything is wrong.
 
         A query counts what arrives from the next micro-batch on, and so it does after the program was started
         again with the same folder and the same declarations.
