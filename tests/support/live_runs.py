@@ -28,6 +28,7 @@ from seine.runtime.folder.handover import StateHead
 from seine.runtime.folder.segments import Segments
 from seine.runtime.folder.settings import new_settings
 from seine.runtime.local_host import LocalHost
+from seine.runtime.output.task_pieces import text_of
 from seine.storage.local import LocalStore
 
 DEPTH = 12
@@ -114,9 +115,8 @@ class Pipeline:
         for report in self._host.run(entry.number):
             assert not report.state.notices, report.state.notices
             if report.results:
-                path = Path(self._deployment.results(entry.number), report.results.file)
-                lines = path.read_text(encoding="utf-8").splitlines()
-                collected += map(json.loads, lines)
+                text = text_of(self._deployment.store, report.results.pieces)
+                collected += map(json.loads, bytes(text).splitlines())
         self.records.append(collected)
 
     def stores(self) -> Iterator[Store]:

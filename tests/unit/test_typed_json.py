@@ -16,6 +16,7 @@ from seine.rows.clock import Clock
 from seine.rows.delta import FOREVER, NEVER
 from seine.runtime.flow.control_record import ControlRecord
 from seine.runtime.folder.handover import PartKey, StateHead
+from seine.runtime.output.task_pieces import TaskPiece
 from seine.runtime.output.task_report import QueryRanges, StageReport, TaskReport, WrittenResults
 from seine.typed_json import read_json, write_json
 
@@ -74,7 +75,11 @@ def test_what_tasks_exchange_reads_back() -> None:
     for report in (
         TaskReport(7, 0, 40_000),
         TaskReport(
-            7, 1, 1, WrittenResults("f", {"é": 3}, {"é": math.inf}, ("é",), QueryRanges.of([0], [9])), state
+            7,
+            1,
+            1,
+            WrittenResults((TaskPiece("f", 9),), {"é": 3}, {"é": math.inf}, ("é",), QueryRanges.of([0], [9])),
+            state,
         ),
     ):
         assert TaskReport.unpacked(report.packed()) == report

@@ -1,34 +1,28 @@
-"""Shuffle files: large blobs between stages are files of the pipeline's folder, with a reference in the row.
+"""Large blobs between stages are objects of the pipeline's store, with a reference in the row.
 
 What goes through the JVM is copied and sorted there several times over. A large blob is written once to
-a file that no other attempt can have and is mapped by the task that needs it; Spark
-moves its name. The files go when their entry is committed.
+an object that no other attempt can have and is mapped by the task that needs it; Spark
+moves its name. It goes when its entry is committed.
 """
 
 from __future__ import annotations
 
-import os
-import uuid
-
 import pyarrow as pa
 
-_LEAST_FILE_BYTES = 1 << 15
-_NOTE = b"@file:"  # a blob starts with the eight bytes of a small number, never with this
+from seine.runtime.output.task_pieces import put_piece
+from seine.storage.store import Store
+
+_LEAST_BYTES = 1 << 15
+_NOTE = b"@piece:"  # a blob starts with the eight bytes of a small number, never with this
 
 
-def put(folder: str, pieces: list[bytes | pa.Buffer]) -> bytes:
-    """The blob that the pieces make, or a note of the file that holds it."""
-    if sum(map(len, pieces)) < _LEAST_FILE_BYTES:
-        return b"".join(pieces)
-    os.makedirs(folder, exist_ok=True)
-    path = os.path.join(folder, f"{uuid.uuid4().hex}.parcel")
-    with open(path, "xb") as file:
-        file.writelines(pieces)
-    return _NOTE + path.encode()
+def put(store: Store, entry: int, parts: list[bytes | pa.Buffer]) -> bytes:
+    """The blob that the parts make, or a note of the object that has it."""
+    if sum(map(len, parts)) < _LEAST_BYTES:
+        return b"".join(parts)
+    return _NOTE + put_piece(store, entry, parts).encode()
 
 
-def get(blob: bytes) -> bytes | pa.Buffer:
-    """What was put: the blob itself, or its file mapped."""
-    if not blob.startswith(_NOTE):
-        return blob
-    return pa.memory_map(blob[len(_NOTE) :].decode()).read_buffer()
+def get(store: Store, blob: bytes) -> bytes | pa.Buffer:
+    """What was put: the blob itself, or its object mapped."""
+    return store.local(blob[len(_NOTE) :].decode()) if blob.startswith(_NOTE) else blob

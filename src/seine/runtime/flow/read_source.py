@@ -11,10 +11,8 @@ has no rows: of all sources in a micro-batch, perhaps only this one has a task.
 from __future__ import annotations
 
 import json
-import os
-import uuid
 from collections.abc import Iterable, Iterator, Sequence
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -37,6 +35,7 @@ from seine.runtime.flow.dataflow import CompiledVersion, compiled_version, set_c
 from seine.runtime.flow.parcels import Emission
 from seine.runtime.flow.task_output import CONTROL, Row, rows_of, task_at_work
 from seine.runtime.folder.deployment import Deployment
+from seine.runtime.output.task_pieces import PieceWriter
 from seine.runtime.output.task_report import SourceReport, StageReport
 
 _PIECE_ROWS = 50_000  # that are parsed and pushed at once
@@ -99,7 +98,8 @@ class _SourceTask:
         self._partitions = tuple(partitions)
         self._admission = _admission(deployment.folder, entry, self._stream, self._lanes or ByBatch(place))
         self._parse = parser_of(self._stream)
-        self._letters = _LetterFile(deployment.results(entry.number))
+        self._letters = PieceWriter(deployment.store, entry.number)
+        self._dead, self._reason = 0, ""
         self._seen: dict[str, int] = {}
         self._promised: list[pa.RecordBatch] = []
         self._rows = self._late = 0
@@ -124,7 +124,9 @@ class _SourceTask:
         admitted = self._admission.admit(parsed)
         for letter in admitted.dead:
             line = DeadLine(letter["line"], letter["reason"], letter["record"])
-            self._letters.write(arrived.letter(self._stream.name, line))
+            written = json.dumps(arrived.letter(self._stream.name, line), ensure_ascii=False)
+            self._letters.write(written.encode() + b"\n")
+            self._dead, self._reason = self._dead + 1, str(letter["reason"])
         self._rows += admitted.rows.num_rows
         self._late += admitted.late
         self._accepted = max(self._accepted, admitted.latest)
@@ -159,18 +161,16 @@ class _SourceTask:
     def _report(self) -> SourceReport:
         promised = pa.concat_batches(self._promised) if self._promised else None
         packed = b"" if promised is None else b"".join(map(bytes, ipc_pieces(promised)))
-        letters = self._letters.close()
         return SourceReport(
             self._stream.name,
             self._place,
             self._rows,
             self._seen,
             packed,
-            self._letters.count,
+            self._dead,
             self._late,
-            self._letters.reason,
-            letters,
-            self._letters.bytes,
+            self._reason,
+            self._letters.close(),
             {} if self._lanes is None else self._lanes.clocks,
             {} if self._lanes is None else self._lanes.reached,
             self._partitions,
@@ -230,26 +230,3 @@ def _pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             waiting = []
     if sum(one.num_rows for one in waiting):
         yield pa.concat_batches(waiting)
-
-
-class _LetterFile:
-    """Dead letters of one attempt of a task, in a file that no other attempt can have."""
-
-    def __init__(self, folder: str) -> None:
-        self._path = os.path.join(folder, f"{uuid.uuid4().hex}.dead")
-        self._file: BinaryIO | None = None
-        self.count, self.bytes, self.reason = 0, 0, ""
-
-    def write(self, letter: dict[str, object]) -> None:
-        if self._file is None:
-            os.makedirs(os.path.dirname(self._path), exist_ok=True)
-            self._file = open(self._path, "xb")  # noqa: SIM115 - close() closes it
-        self.bytes += self._file.write(json.dumps(letter, ensure_ascii=False).encode() + b"\n")
-        self.count, self.reason = self.count + 1, str(letter["reason"])
-
-    def close(self) -> str:
-        """The name of the file; empty if there is none."""
-        if self._file is None:
-            return ""
-        self._file.close()
-        return os.path.basename(self._path)

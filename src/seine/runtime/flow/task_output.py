@@ -5,9 +5,7 @@ The one kind of row that moves between Spark stages.
 
 from __future__ import annotations
 
-import os
 import time
-import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
@@ -20,6 +18,7 @@ from seine.runtime.flow.parcels import Emission, encode
 from seine.runtime.folder.at_work import host_task, work_record
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.output.results import Results
+from seine.runtime.output.task_pieces import PieceWriter
 from seine.runtime.output.task_report import SourceReport, StageReport, TaskReport
 from seine.user_code.process import limit_functions
 
@@ -56,9 +55,7 @@ def task_at_work(deployment: Deployment, entry: int) -> Iterator[Emission]:
 
 
 def _emission(deployment: Deployment, entry: int, meter: WorkMeter) -> Emission:
-    """Results go to a file that no other attempt of any task can have."""
-    path = os.path.join(deployment.results(entry), f"{uuid.uuid4().hex}.jsonl")
-    return Emission(Results(path, meter), meter)
+    return Emission(Results(PieceWriter(deployment.store, entry), meter), meter)
 
 
 def rows_of(
@@ -71,9 +68,9 @@ def rows_of(
     source: SourceReport | None = None,
 ) -> list[Row]:
     """What a task sends on: its parcels, and its report for the sink."""
-    labels, folder = deployment.settings.labels, deployment.results(entry)
+    labels, store = deployment.settings.labels, deployment.store
     rows = [
-        (labels[there], to, blob_store.put(folder, encode(parcels)))
+        (labels[there], to, blob_store.put(store, entry, encode(parcels)))
         for (to, there), parcels in emission.parcels.items()
     ]
     state = structs.replace(held, candidates=emission.meter.candidates(), work=emission.meter.work())

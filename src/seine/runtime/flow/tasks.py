@@ -148,7 +148,7 @@ def step_stage(
     deployment = Deployment(folder)
     here = compiled_version(folder, control.network, control.withheld)
     with task_at_work(deployment, control.entry) as emission:
-        arrived = map(blob_store.get, blobs)
+        arrived = (blob_store.get(deployment.store, blob) for blob in blobs)
         held = run_stage(here.flow, number, bucket, arrived, control.clock_of, state, emission)
         rows = rows_of(deployment, emission, control.entry, number, bucket, held)
     set_compiled_aside(here)

@@ -100,9 +100,6 @@ class Deployment:
         content = write_json(settings, indent=1)
         Register(self.store, SETTINGS).change(lambda _: content)
 
-    def results(self, entry: int) -> str:
-        return self._path("results", f"{entry:012d}")
-
     @property
     def log(self) -> str:
         """What counts: a record a micro-batch."""

@@ -1,14 +1,14 @@
 """Where text leaves: a file that can be cut back, a folder, standard output, a function, or nowhere.
 
-Every outlet takes whole micro-batches: `append` and `write`, then `settle`, which gives the length to
+Every outlet takes whole micro-batches: `write` of whole lines, then `settle`, which gives the length to
 cut back to if what follows must be repeated.
 """
 
 from __future__ import annotations
 
+import io
 import os
 import re
-import shutil
 import stat
 import sys
 import time
@@ -16,17 +16,17 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import BinaryIO, NamedTuple, Protocol
+from typing import BinaryIO, NamedTuple, Protocol, TypeAlias
 
 from seine.disk_sync import make_folder, sync_to_disk
 from seine.errors import RunError, SeineError
 from seine.intake.retention_limit import RetentionLimit
-from seine.runtime.output.segmented_file import LogSegment, SegmentedFile, append_file, cannot_write
+from seine.runtime.output.segmented_file import LogSegment, SegmentedFile, cannot_write
 
-_PIECE = 1 << 20
 _RESULTS = re.compile(r"[0-9]{12,}\.jsonl")  # the results of a micro-batch
 
 Deliver = Callable[[bytes], None]  # takes the line of a record
+Lines: TypeAlias = "bytes | memoryview"
 
 
 @dataclass(frozen=True)
@@ -47,9 +47,9 @@ class KeptLog(NamedTuple):
 class Outlet(Protocol):
     """What the sink writes to."""
 
-    def append(self, stream: BinaryIO) -> None: ...
-
-    def write(self, line: bytes) -> None: ...
+    def write(self, lines: Lines) -> None:
+        """Take whole lines, which may change when this returns."""
+        ...
 
     def settle(self) -> int:
         """Make what was appended as durable as it can be; the new length."""
@@ -79,11 +79,8 @@ class FolderFiles:
         except OSError as error:
             raise SeineError(f"cannot write into folder '{path}': {error.strerror}") from error
 
-    def append(self, stream: BinaryIO) -> None:
-        append_file(stream, self._file)
-
-    def write(self, line: bytes) -> None:
-        self._file.write(line)
+    def write(self, lines: Lines) -> None:
+        self._file.write(lines)
 
     def settle(self) -> int:
         if self._file.tell():
@@ -148,11 +145,8 @@ class Stream:
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
 
-    def append(self, stream: BinaryIO) -> None:
-        shutil.copyfileobj(stream, self._file, _PIECE)
-
-    def write(self, line: bytes) -> None:
-        self._file.write(line)
+    def write(self, lines: Lines) -> None:
+        self._file.write(lines)
 
     def settle(self) -> int:
         self._file.flush()
@@ -166,10 +160,7 @@ class Stream:
 class Discard:
     """Nowhere: for dead letters that nobody asked for."""
 
-    def append(self, stream: BinaryIO) -> None:
-        return
-
-    def write(self, line: bytes) -> None:
+    def write(self, lines: Lines) -> None:
         return
 
     def settle(self) -> int:
@@ -185,13 +176,10 @@ class Callback(Discard):
     def __init__(self, deliver: Deliver) -> None:
         self._deliver = deliver
 
-    def append(self, stream: BinaryIO) -> None:
-        for line in stream:
-            self.write(line)
-
-    def write(self, line: bytes) -> None:
+    def write(self, lines: Lines) -> None:
         try:
-            self._deliver(line)
+            for line in io.BytesIO(lines):
+                self._deliver(line)
         except Exception as error:  # a user's code may raise anything
             raise RunError(f"the callback failed: {type(error).__name__}: {error}") from error
 

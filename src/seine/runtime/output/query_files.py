@@ -7,10 +7,10 @@ when a run goes on, so a crash repeats and loses nothing.
 
 from __future__ import annotations
 
+import io
 import json
 import os
 from collections.abc import Collection, Sequence
-from typing import BinaryIO
 from urllib.parse import quote
 
 import numpy as np
@@ -53,20 +53,16 @@ class QueryFiles:
         self._settled = dict(self._lengths)
         self._begun: set[str] = set()  # files that were cut back
 
-    def append(self, stream: BinaryIO) -> None:
-        for line in stream:
-            self.write(line)
+    def write(self, lines: bytes | memoryview) -> None:
+        for line in io.BytesIO(lines):
+            self._take(str(json.loads(line)["query"]), line)
 
-    def write(self, line: bytes) -> None:
-        self._take(str(json.loads(line)["query"]), line)
-
-    def append_ranges(self, stream: BinaryIO, names: Sequence[str], ranges: QueryRanges) -> None:
-        """Append a file whose consecutive ranges are of queries, which are numbers of names."""
+    def write_ranges(self, text: memoryview, names: Sequence[str], ranges: QueryRanges) -> None:
+        """Write a text whose consecutive ranges are of queries, which are numbers of names."""
         ends = np.cumsum(ranges.sizes)
-        data = memoryview(stream.read())
         starts = ends - ranges.sizes
         for number, start, end in zip(ranges.queries.tolist(), starts.tolist(), ends.tolist(), strict=True):
-            self._take(names[number], bytes(data[start:end]))
+            self._take(names[number], bytes(text[start:end]))
 
     def settle(self) -> int:
         for query in self._queries:

@@ -1,4 +1,4 @@
-"""Results of one task: JSON Lines on their way to a file, counted by query, cut at limits.
+"""Results of one task: JSON Lines on their way to the store, counted by query, cut at limits.
 
 The queries that have records in a task: a number for each, and sums by number.
 
@@ -12,9 +12,8 @@ all of them at once.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Sequence
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +26,7 @@ from seine.operators.state.working_nodes import Form, RecordRows
 from seine.rows.column_arrays import text_bytes
 from seine.rows.delta import FOREVER, NEVER, concat_batches, data_names
 from seine.runtime.output.json_records import json_lines, line_starts
+from seine.runtime.output.task_pieces import PieceWriter
 from seine.runtime.output.task_report import ANY_TIME, QueryRanges, WrittenResults
 
 START, END, BEGINS, QUERY = "_s", "_e", "_b", "_q"
@@ -58,18 +58,17 @@ class Pieces(NamedTuple):
 class Results:
     """Collects the records of one task.
 
-    `path` is a file name that no other attempt uses; the file is created with the first record. A
-    task delivers no more than a query's limit; the sink, which knows what came before, cuts the rest.
+    They go to a `writer`. A task delivers no more than a query's limit; the sink, which knows what came
+    before, cuts the rest.
     Records of one kind wait for one another, whichever queries they are for: text is made of many at once.
     """
 
-    def __init__(self, path: str, meter: WorkMeter | None = None) -> None:
-        self.path = path
+    def __init__(self, writer: PieceWriter, meter: WorkMeter | None = None) -> None:
+        self._writer = writer
         self._meter = meter or WorkMeter(WorkBudget())
         self._counts = DeliveredCounts()
         self.importance: dict[str, float] = {}  # of queries whose records have one: the sum of theirs
         self.cut: set[str] = set()
-        self._file: BinaryIO | None = None
         self._delivered = 0
         self._waiting: dict[RecordFormat, list[pa.RecordBatch]] = {}
         self._pieces: list[Pieces] = []
@@ -131,17 +130,16 @@ class Results:
             self._flush(kind)
 
     def close(self) -> WrittenResults | None:
-        """Finish the file; what the sink must know of it, or None if there was no record."""
+        """Write what waits; what the sink must know of it, or None if there was no record."""
         for kind in self._waiting:
             self._flush(kind)
-        if self._file is None:
+        written = self._writer.close()
+        if not written:
             return None
-        self._file.close()
-        name = os.path.basename(self.path)
         owners, sizes, times = map(np.concatenate, zip(*self._pieces, strict=True))
         known = times if (times != ANY_TIME).any() else ()
         ranges, cut = QueryRanges.of(owners, sizes, known), tuple(sorted(self.cut))
-        return WrittenResults(name, self._counts.by_name(), self.importance, cut, ranges)
+        return WrittenResults(written, self._counts.by_name(), self.importance, cut, ranges)
 
     def _weigh(self, names: list[str], sums: AnyArray) -> None:
         for name, more in zip(names, sums.tolist(), strict=True):
@@ -158,10 +156,7 @@ class Results:
             piece = whole.slice(start, length)
             text = self._text(kind, piece)
             self._spend(piece[QUERY].to_numpy(), len(text))
-            if self._file is None:
-                os.makedirs(os.path.dirname(self.path), exist_ok=True)
-                self._file = open(self.path, "xb")  # noqa: SIM115 - close() closes it
-            self._file.write(text)
+            self._writer.write(text)
 
     def _spend(self, numbers: IntArray, size: int) -> None:
         """Count the bytes of records, for each query its share of them."""

@@ -10,10 +10,10 @@ Which queries may deliver how much, as of an entry: registrations take effect be
 
 from __future__ import annotations
 
+import io
 import json
 import logging
 import os
-import shutil
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
@@ -41,6 +41,7 @@ from seine.runtime.output.query_files import QueryFiles, is_folder
 from seine.runtime.output.result_index import ResultIndex
 from seine.runtime.output.results_in_time import in_time
 from seine.runtime.output.segmented_file import LogSegment, SegmentedFile
+from seine.runtime.output.task_pieces import read_piece, remove_pieces, text_of
 from seine.runtime.output.task_report import (
     BatchWork,
     QueryRanges,
@@ -130,9 +131,9 @@ class Sink:
         Nothing is delivered of the queries that are `withheld`.
         """
         if entry.number <= self.totals.entry:
-            self._remove_results(entry)
+            remove_pieces(self._deployment.store, entry.number)
             return False
-        self._refuse_short(entry, reports)
+        self._refuse_short(reports)
         try:
             self._append(entry, reports, holdings, frozenset(withheld))
         except BrokenPipeError:
@@ -140,21 +141,14 @@ class Sink:
         except OSError as error:
             hint = "make room; a run with --checkpoint goes on where it was"
             raise RunError(f"cannot write the output: {error.strerror}", hint=hint) from error
-        self._remove_results(entry)
+        remove_pieces(self._deployment.store, entry.number)
         return True
 
-    def _refuse_short(self, entry: Entry, reports: Iterable[TaskReport]) -> None:
-        """Refuse files of tasks that are not as long as reported, before anything of them is taken."""
-        folder = self._deployment.results(entry.number)
-        lengths = {name: length for report in reports for name, length in report.files.items()}
-        for name, length in lengths.items():
-            path = os.path.join(folder, name)
-            size = os.path.getsize(path) if os.path.exists(path) else 0
-            if size != length:
-                raise RunError(
-                    f"a task wrote {length} bytes, and '{path}' has {size}",
-                    hint="a run with --checkpoint does this micro-batch again when it goes on",
-                )
+    def _refuse_short(self, reports: Iterable[TaskReport]) -> None:
+        """Refuse pieces of tasks that are not as long as reported, before anything of them is taken."""
+        for report in reports:
+            for piece in report.pieces:
+                read_piece(self._deployment.store, piece)
 
     def _append(
         self,
@@ -172,8 +166,8 @@ class Sink:
         self._take_dead(entry, sources)
         reports = sorted(reports, key=lambda report: (report.stage, report.bucket))
         written = [report.results for report in reports if report.results is not None]
-        for results in in_time(self._deployment.results(entry.number), written):
-            self._take_results(entry, results, withheld)
+        for results in in_time(self._deployment.store, entry.number, written):
+            self._take_results(results, withheld)
         for report in reports:
             for notice in report.state.notices:
                 _logger.warning("an operator reports: %s", notice, extra={"entry": entry.number})
@@ -224,14 +218,10 @@ class Sink:
         if self._index is not None:
             self._index.close()
 
-    def _remove_results(self, entry: Entry) -> None:
-        """Remove what all attempts of the tasks of an entry wrote."""
-        shutil.rmtree(self._deployment.results(entry.number), ignore_errors=True)
-
     def _take_dead(self, entry: Entry, sources: Iterable[SourceReport]) -> None:
         """Dead letters of relations come with the first entry that has their network version.
 
-        Those of streams that Spark reads are in files that tasks wrote.
+        Those of streams that Spark reads are in pieces that tasks wrote.
         """
         versions = range(self.totals.network + 1, entry.network + 1)
         known = self._deployment.versions
@@ -242,16 +232,16 @@ class Sink:
             self.totals.dead_letters += 1
         if letters:
             self.last_refusal = str(letters[-1]["reason"])
-        refused = len(letters) + sum(self._take_letters(entry, source) for source in sources)
+        refused = len(letters) + sum(map(self._take_letters, sources))
         if refused:
             _logger.warning("lines refused", extra={"entry": entry.number, "dead_letters": refused})
         self.totals.network = entry.network
 
-    def _take_letters(self, entry: Entry, source: SourceReport) -> int:
+    def _take_letters(self, source: SourceReport) -> int:
         """Append the dead letters of a task; how many there are."""
         if source.dead:
-            with open(os.path.join(self._deployment.results(entry.number), source.letters), "rb") as letters:
-                self._dead.append(letters)
+            for piece in source.letters:
+                self._dead.write(memoryview(read_piece(self._deployment.store, piece)))
             self.totals.dead_letters += source.dead
             self.last_refusal = source.reason
         return source.dead
@@ -259,38 +249,40 @@ class Sink:
     def _letter(self, letter: dict[str, Any]) -> None:
         self._dead.write(json.dumps(letter, ensure_ascii=False).encode() + b"\n")
 
-    def _take_results(self, entry: Entry, results: WrittenResults, withheld: frozenset[str]) -> None:
+    def _take_results(self, results: WrittenResults, withheld: frozenset[str]) -> None:
         counts = results.counts
         over: set[str] = set()
         silent = withheld & counts.keys()
         if self.totals.output_rows + sum(counts.values()) > self.roster.lowest:
             over = {query for query, count in counts.items() if self._over(query, count)}
-        with open(os.path.join(self._deployment.results(entry.number), results.file), "rb") as stream:
-            if over or silent:
-                self._append_within_limits(stream, over, silent)
-            else:
-                if isinstance(self._out, QueryFiles):
-                    self._out.append_ranges(stream, list(counts), results.ranges.by_query)
-                else:
-                    self._out.append(stream)
-                if self._log is not None:
-                    stream.seek(0)
-                    self._log.append(stream)
-                self._count(counts)
-                if self._index is not None:
-                    self._index.append(list(counts), results.ranges)
+        text = text_of(self._deployment.store, results.pieces)
+        if over or silent:
+            self._append_within_limits(text, over, silent)
+        else:
+            self._append_whole(text, results)
         self._tally.weigh({query: sum_ for query, sum_ in results.importance.items() if query not in silent})
-        for query in [
-            query for query in results.cut if query not in silent
-        ]:  # the task itself left out what is beyond the limit
-            self._cut(query)
+        for query in results.cut:  # the task itself left out what is beyond the limit
+            if query not in silent:
+                self._cut(query)
+
+    def _append_whole(self, text: memoryview, results: WrittenResults) -> None:
+        names = list(results.counts)
+        if isinstance(self._out, QueryFiles):
+            self._out.write_ranges(text, names, results.ranges.by_query)
+        else:
+            self._out.write(text)
+        if self._log is not None:
+            self._log.write(text)
+        self._count(results.counts)
+        if self._index is not None:
+            self._index.append(names, results.ranges)
 
     def _over(self, query: str, more: int) -> bool:
         return self.totals.outputs.get(query, 0) + more > self.roster.limit(query)
 
-    def _append_within_limits(self, stream: Iterable[bytes], over: set[str], silent: Set[str]) -> None:
-        """Line by line, because a query reaches its limit in this file, or is not to be heard."""
-        for line in stream:
+    def _append_within_limits(self, text: memoryview, over: set[str], silent: Set[str]) -> None:
+        """Line by line, because a query reaches its limit in this text, or is not to be heard."""
+        for line in io.BytesIO(text):
             query = json.loads(line)["query"]
             if query in silent:
                 continue

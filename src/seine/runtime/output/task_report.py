@@ -18,6 +18,7 @@ from seine.algebra.arrays import AnyArray
 from seine.operators.limited.join_memory import MemoryAccount
 from seine.operators.state.work_budget import NodeWork
 from seine.rows.delta import NEVER
+from seine.runtime.output.task_pieces import TaskPiece
 from seine.typed_json import msgpack_decoder
 
 ANY_TIME = NEVER  # of records that may stand anywhere
@@ -65,23 +66,18 @@ class QueryRanges(Struct, frozen=True, array_like=True):
 
 
 class WrittenResults(Struct, frozen=True):
-    """A file of records below the results of its entry, and how many it has of each query.
+    """Pieces with the records of a task, and how many of each query.
 
     `importance` is the sum over the records of a query, where they have one; the queries in `cut` reached
-    their limit in this task, and further records were left out. `ranges` say whose records the file has, from
-    its beginning to its end.
+    their limit in this task, and further records were left out. `ranges` say whose records the pieces have,
+    from the beginning of the first to the end of the last.
     """
 
-    file: str
+    pieces: tuple[TaskPiece, ...]
     counts: dict[str, int]
     importance: dict[str, float]
     cut: tuple[str, ...]
     ranges: QueryRanges
-
-    @property
-    def length(self) -> int:
-        """Of the file, in bytes."""
-        return int(self.ranges.sizes.sum())
 
 
 class StageReport(Struct, frozen=True):
@@ -109,8 +105,7 @@ class SourceReport(Struct, frozen=True):
     `seen` has the largest timestamp of each clock value; `punctuations`, as Arrow, are those that it let in;
     of a topic, `clocks` has by partition to where each clock value came, and `reached` how far lines were
     ahead; `partitions` are all that there are, and `latest` is the largest timestamp that was let in.
-    `letters` is the file of `dead` dead letters below the results of the entry, the last with this `reason`;
-    it has `letter_bytes`.
+    `letters` are pieces with `dead` dead letters, the last with this `reason`.
     """
 
     stream: str
@@ -121,8 +116,7 @@ class SourceReport(Struct, frozen=True):
     dead: int = 0
     late: int = 0
     reason: str = ""
-    letters: str = ""
-    letter_bytes: int = 0
+    letters: tuple[TaskPiece, ...] = ()
     clocks: dict[str, dict[str, int]] = {}
     reached: dict[str, dict[str, int]] = {}
     partitions: tuple[str, ...] = ()
@@ -145,12 +139,10 @@ class TaskReport(Struct, frozen=True):
     emitted: dict[int, int] = {}
 
     @property
-    def files(self) -> dict[str, int]:
-        """The files that the task wrote below the results of its entry, and how long they are."""
-        lengths = {} if self.results is None else {self.results.file: self.results.length}
-        if self.source is not None and self.source.letters:
-            lengths[self.source.letters] = self.source.letter_bytes
-        return lengths
+    def pieces(self) -> tuple[TaskPiece, ...]:
+        """What the task wrote."""
+        results = () if self.results is None else self.results.pieces
+        return results if self.source is None else (*results, *self.source.letters)
 
     def packed(self) -> bytes:
         """As MessagePack; `unpacked` is the inverse."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from pathlib import Path
 from random import Random
@@ -27,7 +26,7 @@ def line(query: str, number: int) -> bytes:
 def append(files: QueryFiles, written: list[tuple[str, bytes]]) -> None:
     names = sorted({query for query, _ in written})
     ranges = QueryRanges.of([names.index(query) for query, _ in written], [len(text) for _, text in written])
-    files.append_ranges(io.BytesIO(b"".join(text for _, text in written)), names, ranges)
+    files.write_ranges(memoryview(b"".join(text for _, text in written)), names, ranges)
 
 
 def contents(folder: Path) -> dict[str, bytes]:

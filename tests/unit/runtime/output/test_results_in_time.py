@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import random
-from pathlib import Path
 
 from seine.runtime.output.results_in_time import in_time
+from seine.runtime.output.task_pieces import PieceWriter, text_of
 from seine.runtime.output.task_report import ANY_TIME, QueryRanges, WrittenResults
+from seine.storage.memory import MemoryStore
 from tests.support.seeds import seeds
 
 Line = tuple[str, int, str]  # query, time, text
 
 
-def written(folder: Path, name: str, lines: list[Line]) -> WrittenResults:
+def written(store: MemoryStore, lines: list[Line]) -> WrittenResults:
     queries = list(dict.fromkeys(query for query, _, _ in lines))
-    (folder / name).write_text("".join(text for _, _, text in lines))
+    writer = PieceWriter(store, 1)
+    writer.write("".join(text for _, _, text in lines).encode())
     times = [time for _, time, _ in lines]
     sizes = [len(text.encode()) for _, _, text in lines]
     owners = [queries.index(query) for query, _, _ in lines]
     ranges = QueryRanges.of(owners, sizes, times if any(time != ANY_TIME for time in times) else ())
     counts = {query: sum(query == one for one, _, _ in lines) for query in queries}
-    return WrittenResults(name, counts, dict.fromkeys(queries, 1.5), tuple(queries[:1]), ranges)
+    return WrittenResults(writer.close(), counts, dict.fromkeys(queries, 1.5), tuple(queries[:1]), ranges)
 
 
-def read(folder: Path, results: WrittenResults) -> list[tuple[str, str]]:
-    content, names, at = (folder / results.file).read_bytes(), list(results.counts), 0
+def read(store: MemoryStore, results: WrittenResults) -> list[tuple[str, str]]:
+    content, names, at = bytes(text_of(store, results.pieces)), list(results.counts), 0
     lines = []
     for query, size in zip(results.ranges.queries.tolist(), results.ranges.sizes.tolist(), strict=True):
         lines.append((names[query], content[at : at + size].decode()))
@@ -34,11 +36,10 @@ def read(folder: Path, results: WrittenResults) -> list[tuple[str, str]]:
 
 
 @seeds(60)
-def test_each_query_in_the_order_of_time_and_all_else_as_it_was(seed: int, tmp_path: Path) -> None:
+def test_each_query_in_the_order_of_time_and_all_else_as_it_was(seed: int) -> None:
     chance, merged = random.Random(seed), 0
-    for attempt in range(10):
-        folder = tmp_path / str(attempt)
-        folder.mkdir()
+    for _ in range(10):
+        store = MemoryStore()
         number, files = 0, []
         for _ in range(chance.randrange(1, 5)):
             lines = []
@@ -47,10 +48,10 @@ def test_each_query_in_the_order_of_time_and_all_else_as_it_was(seed: int, tmp_p
                 time = chance.randrange(6) if query.startswith("s") else ANY_TIME
                 lines.append((query, time, f"{query} {time} {number}\n" + "é" * chance.randrange(3)))
             files.append(lines)
-        before = [written(folder, f"part-{place}", lines) for place, lines in enumerate(files)]
-        after = in_time(str(folder), before)
+        before = [written(store, lines) for lines in files]
+        after = in_time(store, 1, before)
         merged += len(after) < len(before)
-        told_lines = [line for results in after for line in read(folder, results)]
+        told_lines = [line for results in after for line in read(store, results)]
         every = [line for lines in files for line in lines]
         assert sorted(told_lines) == sorted((query, text) for query, _, text in every)
         for query in {query for query, _, _ in every}:
@@ -65,9 +66,10 @@ def test_each_query_in_the_order_of_time_and_all_else_as_it_was(seed: int, tmp_p
     assert merged > 0
 
 
-def test_files_in_order_are_left_alone(tmp_path: Path) -> None:
-    one = written(tmp_path, "a", [("q", 3, "x\n"), ("q", 4, "y\n")])
-    other = written(tmp_path, "b", [("r", ANY_TIME, "z\n")])
-    assert in_time(str(tmp_path), [one, other]) == [one, other]
-    assert in_time(str(tmp_path), []) == []
-    assert not (tmp_path / "in-time").exists()
+def test_files_in_order_are_left_alone() -> None:
+    store = MemoryStore()
+    one = written(store, [("q", 3, "x\n"), ("q", 4, "y\n")])
+    other = written(store, [("r", ANY_TIME, "z\n")])
+    assert in_time(store, 1, [one, other]) == [one, other]
+    assert in_time(store, 1, []) == []
+    assert len(store.objects) == 2

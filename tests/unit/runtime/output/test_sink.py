@@ -18,6 +18,7 @@ from seine.intake.retention_limit import RetentionLimit
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.output.outlets import Folder
 from seine.runtime.output.sink import Sink
+from seine.runtime.output.task_pieces import PieceWriter
 from seine.runtime.output.task_report import QueryRanges, StageReport, TaskReport, WrittenResults
 from tests.support.runtime_nodes import clock, deployment, lines_of, records, rows
 from tests.support.seeds import seeds
@@ -39,17 +40,16 @@ def report(
     cut: Sequence[str] = (),
     **state: Any,
 ) -> TaskReport:
-    """What a task that delivered these values reports to the sink, its file written."""
+    """What a task that delivered these values reports to the sink, its piece written."""
     written = None
     if results:
-        folder = Path(made.results(entry.number))
-        folder.mkdir(parents=True, exist_ok=True)
-        path = folder / f"{len(os.listdir(folder))}.jsonl"
+        writer = PieceWriter(made.store, entry.number)
         texts = [lines_of(query, values) for query, values in results.items()]
-        path.write_bytes(b"".join(texts))
+        for text in texts:
+            writer.write(text)
         counts = {query: len(values) for query, values in results.items()}
         ranges = QueryRanges.of(range(len(texts)), [len(text) for text in texts])
-        written = WrittenResults(path.name, counts, {}, tuple(cut), ranges)
+        written = WrittenResults(writer.close(), counts, {}, tuple(cut), ranges)
     report = TaskReport(entry.number, stage, bucket, written, StageReport(**state))
     return TaskReport.unpacked(report.packed())
 
@@ -81,7 +81,7 @@ def test_reports_are_appended_in_order_and_counted(tmp_path: Path) -> None:
     again = Sink(made, str(out), str(dead), {})
     again.close()
     assert again.totals == totals
-    assert not os.path.exists(made.results(0))
+    assert not list(made.store.list("results/"))
 
 
 def test_peaks_remain_when_state_shrinks(tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_a_replay_is_skipped_and_leaves_nothing(tmp_path: Path) -> None:
     assert again.totals == sink.totals
     assert not again.commit(entry, [report(made, entry, {"q": [1]})])
     again.close()
-    assert values(out) == [1] and not os.path.exists(made.results(entry.number))
+    assert values(out) == [1] and not list(made.store.list("results/"))
 
 
 def test_what_was_not_counted_is_cut_back(tmp_path: Path) -> None:
@@ -393,7 +393,7 @@ def test_a_file_that_is_not_as_long_as_its_task_said_is_refused_and_done_again(
     made, out = deployment(tmp_path / "d"), tmp_path / "out"
     sink, entry = Sink(made, str(out), None, {}), entry_of(made)
     reports = [report(made, entry, {"q": [number]}, bucket=number) for number in range(2)]
-    second = Path(made.results(0)) / str(reports[1].results and reports[1].results.file)
+    second = tmp_path / "d" / reports[1].pieces[0].name
     if change is None:
         second.unlink()
     else:
