@@ -233,7 +233,7 @@ class Run(Pipeline):
         from seine.sinks.sink_threads import SinkThreads
 
         made = self.deployment
-        self.threads = SinkThreads(made.sinks, made.undelivered, self.sink.index, secrets, options.keep)
+        self.threads = SinkThreads(made.store, made.undelivered, self.sink.index, secrets, options.keep)
         self._sinks = RunSinks(self.threads, options.notice, lasting=options.checkpoint is not None)
 
     def _delivered(self, deliver: Callable[[Record], None] | None) -> Deliver | None:

@@ -2,7 +2,7 @@
 
     registered.json   the scripts that were carried out since the start, with the births that they led to
     failures/         the queries that failed
-    sinks.json        who its sinks are, to their targets
+    sink_identities/  who its sinks are, to their targets
 
 A version of the network that `registered.json` does not name is written over by the next change. A failure is
 in its file before that version is named; a process that finds a failed query in the network takes it out.
@@ -34,11 +34,12 @@ from seine.lifecycle.view import RegisteredQuery, View, frozen
 from seine.network.network import AddedQuery, Network
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.failures import read_failures, write_failures
-from seine.runtime.folder.settings import read_record
+from seine.runtime.folder.settings import read_record, read_register
 from seine.runtime.option_secrets import OptionSecrets
 from seine.runtime.output.overwriting import refuse_inside, refuse_overwriting
 from seine.safety.verdict import read_statements
 from seine.sinks.sink_checks import refuse_unfit
+from seine.storage.log import Register
 from seine.typed_json import write_json
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
 
 _BEGINNING = QueryPosition(0, 0, {}, {})  # of queries that were there before the first entry
 _SOMEWHERE = QueryPosition(0, 0, {})  # of queries that were registered before positions were kept
+
+_IDENTITIES = "sink_identities"
 
 
 class Birth(Struct, frozen=True):
@@ -174,10 +177,10 @@ def _births(view: View, keys: Iterable[str]) -> dict[str, Birth]:
 
 def _identities(deployment: Deployment, sinks: Iterable[str], noted: bool) -> dict[str, SinkStart]:
     """Who the sinks are that a run begins with; `noted` before any of them delivers."""
-    path = deployment.sink_identities
-    if noted and not os.path.exists(path):
-        write_whole(path, write_json({key: uuid.uuid4().hex for key in sinks}))
-    identities = read_record(path, dict[str, str]) if noted else {}
+    register = Register(deployment.store, _IDENTITIES)
+    if noted and register.read() is None:
+        register.write(write_json({key: uuid.uuid4().hex for key in sinks}))
+    identities = (read_register(deployment.store, _IDENTITIES, dict[str, str]) or {}) if noted else {}
     return {key: SinkStart(identity, 0) for key, identity in identities.items()}
 
 

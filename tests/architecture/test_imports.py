@@ -95,6 +95,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "typed_json",
     ),
     "sinks": (
+        "storage",
         "backoff",
         "disk_sync",
         "typed_json",
@@ -135,6 +136,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "sinks",
     ),
     "run_record": (
+        "storage",
         "disk_sync",
         "algebra",
         "catalog",

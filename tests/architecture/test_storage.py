@@ -48,9 +48,6 @@ FILES_OF_THEIR_OWN = {
     "service.backup.folder_snapshot": "a copy of a folder, made and read as files",
     "service.folder": "the folder of a service, whose lock it holds",
     "service.push_door": NOT_YET,
-    "sinks.sink_progress": NOT_YET,
-    "spark.first_offsets": NOT_YET,
-    "spark.topic_identity": NOT_YET,
 }
 _MODULES = {"os", "fcntl", "shutil"}
 _CALLS = {"rename", "replace", "link", "truncate", "ftruncate", "flock", "lockf", "move"}

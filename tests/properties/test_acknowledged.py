@@ -36,7 +36,7 @@ from seine.service.backup.backup_copy import restore_backup, write_backup
 from seine.service.push_door import PushDoor
 from seine.sinks.delivery import UndeliveredFiles
 from seine.sinks.record_piece import RecordPiece
-from seine.sinks.sink_progress import SinkProgress, save_progress
+from seine.sinks.sink_progress import SinkProgress, progress_of, save_progress
 from seine.sinks.sink_threads import FolderTarget
 from seine.spark.first_offsets import first_offsets
 from seine.storage.local import LocalStore
@@ -117,7 +117,7 @@ def _access(root: Path) -> None:
 def _delivered(root: Path) -> None:
     FolderTarget(stored_sink(root / "new" / "alerts"), {}).write(RecordPiece(0, 9, (("q1", _LINE),)))
     UndeliveredFiles(str(root / "undelivered" / "s")).add("0-9", _LINE)
-    save_progress(str(root / "s.json"), SinkProgress(9))
+    save_progress(progress_of(LocalStore(str(root)), "s"), SinkProgress(9))
 
 
 def _notes(root: Path) -> None:

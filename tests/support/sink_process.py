@@ -20,7 +20,9 @@ from seine.runtime.output.log_files import LogFiles
 from seine.runtime.output.result_index import ResultIndex
 from seine.sinks import delivery as delivery_module
 from seine.sinks.delivery import Delivery, UndeliveredFiles
+from seine.sinks.sink_progress import progress_of
 from seine.sinks.sink_threads import open_target
+from seine.storage.local import LocalStore
 from tests.support.command import python_path
 from tests.support.sink_rig import query_definitions, stored_sink
 
@@ -102,7 +104,7 @@ def _deliver(
     index = ResultIndex(str(folder / "index"), LogFiles(str(results)), waiting[0])
     place = open_target(sink, query_definitions(), OptionSecrets())
     aside = UndeliveredFiles(str(folder / "undelivered"))
-    delivery = Delivery(sink, index, str(folder / "s.json"), aside, place, most)
+    delivery = Delivery(sink, index, progress_of(LocalStore(str(folder)), "s"), aside, place, most)
     delivery.begin()
     for end in waiting:
         if end > index.settled:

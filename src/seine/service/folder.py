@@ -6,7 +6,6 @@ results.jsonl   the records of all queries; later segments are results-<position
 input/          files that may be read FROM without --source-root
 output/         folders that sinks may write INTO without --sink-root
 dead.jsonl      lines that were refused
-sinks/          how far each sink has come
 undelivered/    by sink, the records that a webhook did not take
 audit.jsonl     who changed what, and when
 tokens.json     names, roles and digests of tokens, if there are any
@@ -41,7 +40,6 @@ class ServiceFolder:
         self.pipeline = os.path.join(self.path, "pipeline")
         self.results = os.path.join(self.path, "results.jsonl")
         self.dead = os.path.join(self.path, "dead.jsonl")
-        self.sinks = os.path.join(self.path, "sinks")
         self.undelivered = os.path.join(self.path, "undelivered")
         self.input = os.path.join(self.path, "input")
         self.output = os.path.join(self.path, "output")
@@ -79,7 +77,7 @@ class ServiceFolder:
         handle = os.open(self.path, os.O_RDONLY)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
-            for place in (self.path, self.samples, self.sinks):
+            for place in (self.path, self.samples):
                 sweep_temporaries(place)
         finally:
             os.close(handle)

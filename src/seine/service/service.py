@@ -250,7 +250,9 @@ class Service(Pipeline):
 
     def _open_sinks(self, folder: ServiceFolder, options: ServiceOptions) -> SinkThreads:
         index, hosts = self.sink.index, self._reach.sink_hosts
-        return SinkThreads(folder.sinks, folder.undelivered, index, options.secrets, options.keep, hosts)
+        return SinkThreads(
+            self.deployment.store, folder.undelivered, index, options.secrets, options.keep, hosts
+        )
 
     @property
     def reading(self) -> SparkReading:

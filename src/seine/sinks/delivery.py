@@ -29,6 +29,7 @@ from seine.runtime.output.result_index import ResultIndex
 from seine.sinks.record_piece import has_records, next_end, read_piece
 from seine.sinks.sink_progress import SinkProgress, read_progress, save_progress
 from seine.sinks.sink_target import SinkTarget
+from seine.storage.log import Register
 
 _logger = logging.getLogger(__name__)
 
@@ -40,18 +41,18 @@ class Delivery:
         self,
         sink: StoredSink,
         index: ResultIndex,
-        path: str,
+        progress: Register,
         undelivered: UndeliveredFiles,
         target: SinkTarget,
         most: int | None = None,
     ) -> None:
-        """The progress is in the file `path`; what cannot be delivered goes to `undelivered`."""
+        """The progress is in a register; what cannot be delivered goes to `undelivered`."""
         self._name, self._queries = sink.definition.name, sink.definition.queries
         self._index = index
-        self._path, self._undelivered = path, undelivered
+        self._register, self._undelivered = progress, undelivered
         self._target = target
         self._most = target.most_piece if most is None else most
-        self.progress = read_progress(path, sink.start)
+        self.progress = read_progress(progress, sink.start)
         self._saved = self.progress.position
 
     def begin(self) -> None:
@@ -115,7 +116,7 @@ class Delivery:
         self._save(progress.done(piece.end, piece.count))
 
     def _save(self, progress: SinkProgress) -> None:
-        save_progress(self._path, progress)
+        save_progress(self._register, progress)
         self.progress, self._saved = progress, progress.position
 
 

@@ -1,4 +1,4 @@
-"""How far a sink has come, on disk.
+"""How far a sink has come, as a register of the pipeline's store has it.
 
 Law: before a piece goes to the target its end is noted, and after that the new position. So whatever a crash
 leaves half done is done again with the very same records, under the same names.
@@ -9,13 +9,16 @@ leaves half done is done again with the very same records, under the same names.
 
 from __future__ import annotations
 
-import os
+from collections.abc import Collection
 
 from msgspec import Struct, structs
 
-from seine.disk_sync import write_whole
-from seine.runtime.folder.settings import read_record
-from seine.typed_json import write_json
+from seine.runtime.folder.settings import damaged
+from seine.storage.log import Register
+from seine.storage.store import Store
+from seine.typed_json import read_json, write_json
+
+SINK_PROGRESS = "sink_progress"
 
 
 class MissedResults(Struct, frozen=True):
@@ -63,11 +66,25 @@ class SinkProgress(Struct, frozen=True):
         return structs.replace(self, position=first, pending=None, missed=missed)
 
 
-def read_progress(path: str, start: int) -> SinkProgress:
+def progress_of(store: Store, identity: str) -> Register:
+    """Where the progress of a sink is."""
+    return Register(store, f"{SINK_PROGRESS}/{identity}")
+
+
+def forget_others(store: Store, identities: Collection[str]) -> None:
+    """Remove the progress of all sinks but these."""
+    store.delete([name for name in store.list(f"{SINK_PROGRESS}/") if name.split("/")[1] not in identities])
+
+
+def read_progress(register: Register, start: int) -> SinkProgress:
     """What was saved, or the beginning."""
-    return read_record(path, SinkProgress) if os.path.exists(path) else SinkProgress(start)
+    text = register.read()
+    try:
+        return SinkProgress(start) if text is None else read_json(text, SinkProgress)
+    except ValueError:
+        raise damaged(SINK_PROGRESS) from None
 
 
-def save_progress(path: str, progress: SinkProgress) -> None:
+def save_progress(register: Register, progress: SinkProgress) -> None:
     """Make it durable."""
-    write_whole(path, write_json(progress))
+    register.write(write_json(progress))

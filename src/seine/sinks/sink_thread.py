@@ -16,6 +16,7 @@ from seine.sinks.delivery import Delivery, UndeliveredFiles
 from seine.sinks.record_piece import Waiting, waiting
 from seine.sinks.sink_progress import SinkProgress
 from seine.sinks.sink_target import SinkTarget
+from seine.storage.log import Register
 
 _logger = logging.getLogger(__name__)
 
@@ -34,7 +35,7 @@ class SinkThread:
         self,
         sink: StoredSink,
         index: ResultIndex,
-        path: str,
+        progress: Register,
         undelivered: UndeliveredFiles,
         open_target: OpenTarget,
         hide: Hide,
@@ -42,7 +43,7 @@ class SinkThread:
         self.sink = sink
         self._hide, self._undelivered, self._tries = hide, undelivered, 0
         self.trouble: tuple[str, str] | None = None  # why it cannot deliver, and since when
-        self._index, self._path, self._open_target = index, path, open_target
+        self._index, self._register, self._open_target = index, progress, open_target
         self._delivery: Delivery | None = None
         self._at_first = SinkProgress(sink.start)
         self._news, self._stopped = threading.Event(), threading.Event()
@@ -96,7 +97,7 @@ class SinkThread:
         """Deliver until stopped."""
         target = self._open_target()
         try:
-            delivery = Delivery(self.sink, self._index, self._path, self._undelivered, target)
+            delivery = Delivery(self.sink, self._index, self._register, self._undelivered, target)
             self._delivery = delivery
             delivery.begin()
             facts = {"sink": self.sink.definition.name, "position": delivery.progress.position}

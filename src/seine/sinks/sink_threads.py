@@ -59,9 +59,10 @@ from seine.runtime.output.result_index import ResultIndex
 from seine.sinks.delivery import UndeliveredFiles
 from seine.sinks.kafka_target import KafkaTarget
 from seine.sinks.record_piece import RecordPiece, Waiting
-from seine.sinks.sink_progress import MissedResults, SinkProgress
+from seine.sinks.sink_progress import MissedResults, SinkProgress, forget_others, progress_of
 from seine.sinks.sink_target import SinkTarget
 from seine.sinks.sink_thread import SinkThread
+from seine.storage.store import Store
 
 
 @dataclass(frozen=True)
@@ -83,18 +84,19 @@ class SinkThreads:
 
     def __init__(
         self,
-        folder: str,
+        store: Store,
         undelivered: str,
         index: ResultIndex,
         secrets: OptionSecrets,
         keep: RetentionLimit | None = None,
         hosts: Hosts | None = None,
     ) -> None:
-        """Of what could not be delivered so much is kept for each sink as `keep` says.
+        """How far each has come is in the store.
 
-        Brokers are of `hosts`, if these are given.
+        Of what could not be delivered so much is kept for each sink as `keep` says. Brokers are of `hosts`,
+        if these are given.
         """
-        self._folder, self._undelivered, self._index, self._secrets = folder, undelivered, index, secrets
+        self._store, self._undelivered, self._index, self._secrets = store, undelivered, index, secrets
         self._keep, self._hosts = keep, hosts
         self._lock = Lock()
         self._followed: Mapping[str, StoredSink] | None = None
@@ -118,16 +120,12 @@ class SinkThreads:
                 read = {name: query_of(name) for name in sink.definition.queries}
                 opening = partial(open_target, sink, read, self._secrets, self._hosts)
                 aside = UndeliveredFiles(os.path.join(self._undelivered, identity), self._keep)
-                path, hide = self._path(identity), self._secrets.hide
-                self._threads[identity] = SinkThread(sink, self._index, path, aside, opening, hide)
+                progress, hide = progress_of(self._store, identity), self._secrets.hide
+                self._threads[identity] = SinkThread(sink, self._index, progress, aside, opening, hide)
 
     def clear(self, sinks: Mapping[str, StoredSink]) -> None:
-        """Remove the positions of sinks that are gone, and make a place for others, before all begins."""
-        make_folder(self._folder)
-        kept = {f"{one.identity}.json" for one in sinks.values()}
-        for name in os.listdir(self._folder):
-            if name not in kept:
-                os.remove(os.path.join(self._folder, name))
+        """Remove the positions of sinks that are gone, before all begins."""
+        forget_others(self._store, {one.identity for one in sinks.values()})
 
     def states(self) -> list[SinkStatus]:
         """What each sink is doing, in the order of their creation."""
@@ -148,9 +146,6 @@ class SinkThreads:
                 thread.stop()
             for thread in self._threads.values():
                 thread.join()
-
-    def _path(self, identity: str) -> str:
-        return os.path.join(self._folder, f"{identity}.json")
 
 
 def _status(thread: SinkThread) -> SinkStatus:

@@ -279,7 +279,7 @@ class TopicReader(DataSourceStreamReader):
 
         reading = self._reading
         if self._client is None:
-            known = KnownTopics.of(kept_ids(Deployment(self._folder).topics), reading.branch)
+            known = KnownTopics.of(kept_ids(Deployment(self._folder).topics.read()), reading.branch)
             self._client = TopicClient(reading.settings, reading.topics, known=known, hosts=reading.hosts)
         return self._client.offsets(time_of_record)
 

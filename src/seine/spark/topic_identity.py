@@ -8,7 +8,6 @@ from __future__ import annotations
 import msgspec
 
 from seine.algebra.definitions import StreamDef
-from seine.disk_sync import write_whole
 from seine.errors import RunError
 from seine.intake.spark_feed import SourceBranch
 from seine.runtime.folder.deployment import Deployment
@@ -37,8 +36,8 @@ def check_topics(
 ) -> dict[SourceBranch, RunError]:
     """What `unreadable_branches` says; notes the ids of topics that are new."""
     ids_now, unreadable = _topics_now(deployment, reading, seconds)
-    if ids_now and ids_now != kept_ids(deployment.topics):
-        write_whole(deployment.topics, msgspec.json.encode(ids_now))
+    if ids_now and ids_now != kept_ids(deployment.topics.read()):
+        deployment.topics.change(lambda _: msgspec.json.encode(ids_now))
     return unreadable
 
 
@@ -58,7 +57,7 @@ def _topics_now(
 ) -> tuple[Ids, dict[SourceBranch, RunError]]:
     streams = {one.name: one for one in reading.streams if one.reader and one.reader.format == "kafka"}
     offsets = read_offsets(deployment)
-    known, ids_now, unreadable = kept_ids(deployment.topics), Ids(), dict[SourceBranch, RunError]()
+    known, ids_now, unreadable = kept_ids(deployment.topics.read()), Ids(), dict[SourceBranch, RunError]()
     for branch in (branch for branch in reading.branches if branch.stream in streams):
         before, stream = KnownTopics.of(known, branch), streams[branch.stream]
         try:

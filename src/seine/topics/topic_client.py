@@ -20,7 +20,6 @@ bids/1   ........[==============]
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Mapping, Sequence
 from itertools import chain
@@ -215,12 +214,9 @@ _URL_SAFE = str.maketrans("+/", "-_")
 Ids = dict[str, dict[str, str]]  # by branch and topic: a stream made again is another branch
 
 
-def kept_ids(path: str) -> Ids:
+def kept_ids(content: bytes | None) -> Ids:
     """The ids that were kept; none before the first start."""
-    if not os.path.exists(path):
-        return {}
-    with open(path, "rb") as file:
-        return json_decoder(Ids).decode(file.read())
+    return {} if content is None else json_decoder(Ids).decode(content)
 
 
 class KnownTopics(Struct, frozen=True):

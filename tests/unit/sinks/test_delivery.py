@@ -12,8 +12,10 @@ from seine.sinks import delivery as delivery_module
 from seine.sinks import sink_threads
 from seine.sinks.delivery import Delivery, UndeliveredFiles
 from seine.sinks.record_piece import RecordPiece
+from seine.sinks.sink_progress import progress_of
 from seine.sinks.sink_target import SinkTarget
 from seine.sinks.sink_threads import FolderTarget
+from seine.storage.local import LocalStore
 from tests.support.seeds import seeds
 from tests.support.sink_rig import GrowingResults, folder_lines, stored_sink
 
@@ -69,7 +71,7 @@ def test_records_arrive_once_and_in_order_through_kills(
             delivery = Delivery(
                 sink,
                 results.index,
-                str(tmp_path / "s.json"),
+                progress_of(LocalStore(str(tmp_path)), "s"),
                 UndeliveredFiles(str(tmp_path / "undelivered")),
                 FolderTarget(sink, {}),
                 most,
@@ -100,7 +102,7 @@ def test_a_piece_that_was_begun_is_the_same_after_a_restart_though_there_is_more
             if len(pieces) == 1:
                 raise OSError("down")
 
-    path = str(tmp_path / "s.json")
+    path = progress_of(LocalStore(str(tmp_path)), "s")
     with pytest.raises(OSError, match="down"):
         Delivery(sink, results.index, path, UndeliveredFiles(str(tmp_path / "undelivered")), Down()).step()
     results.add(random, 30)
@@ -123,12 +125,12 @@ def test_what_others_deliver_writes_nothing(tmp_path: Path) -> None:
     delivery = Delivery(
         stored_sink(tmp_path / "alerts"),
         results.index,
-        str(tmp_path / "s.json"),
+        progress_of(LocalStore(str(tmp_path)), "s"),
         UndeliveredFiles(str(tmp_path / "undelivered")),
         FolderTarget(stored_sink(tmp_path / "alerts"), {}),
     )
 
     assert not delivery.step()
     assert delivery.progress.position == results.index.settled
-    assert not (tmp_path / "s.json").exists()
+    assert progress_of(LocalStore(str(tmp_path)), "s").read() is None
     assert not (tmp_path / "alerts").exists()

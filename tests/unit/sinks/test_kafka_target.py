@@ -16,7 +16,8 @@ from seine.runtime.option_secrets import OptionSecrets
 from seine.sinks import kafka_client, kafka_target
 from seine.sinks.delivery import Delivery, UndeliveredFiles
 from seine.sinks.kafka_target import KafkaTarget
-from seine.sinks.sink_progress import SinkProgress, save_progress
+from seine.sinks.sink_progress import SinkProgress, progress_of, save_progress
+from seine.storage.local import LocalStore
 from tests.support.kafka_broker import kafka_servers
 from tests.support.kafka_topic import committed_lines, committed_records, create_topic, delete_topic
 from tests.support.service_rig import Rig, rig_of_two_streams
@@ -45,7 +46,7 @@ def test_records_are_once_and_in_order_through_sigkill(servers: str, tmp_path: P
 
 
 def test_a_client_that_hangs_cannot_commit_once_another_has_begun(servers: str, tmp_path: Path) -> None:
-    results, path = GrowingResults(tmp_path), str(tmp_path / "s.json")
+    results, path = GrowingResults(tmp_path), progress_of(LocalStore(str(tmp_path)), "s")
     results.add(Random(1), 30)
     create_topic(servers, "fenced")
     sink = stored_sink(f"kafka://{servers}/fenced")
@@ -84,7 +85,7 @@ def test_a_broker_that_has_forgotten_a_piece_that_was_begun_is_not_guessed_at(
 
 
 def test_a_topic_that_was_deleted_and_made_again_gets_what_follows(servers: str, tmp_path: Path) -> None:
-    results, path = GrowingResults(tmp_path), str(tmp_path / "s.json")
+    results, path = GrowingResults(tmp_path), progress_of(LocalStore(str(tmp_path)), "s")
     results.add(Random(1), 30)
     create_topic(servers, "again")
     sink = stored_sink(f"kafka://{servers}/again")
@@ -110,7 +111,7 @@ def test_a_topic_that_was_deleted_and_made_again_gets_what_follows(servers: str,
 def test_a_sink_without_records_commits_its_offset_again(
     servers: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    results, path = GrowingResults(tmp_path), str(tmp_path / "s.json")
+    results, path = GrowingResults(tmp_path), progress_of(LocalStore(str(tmp_path)), "s")
     results.add(Random(1), 30)
     create_topic(servers, "quiet")
     target = KafkaTarget(stored_sink(f"kafka://{servers}/quiet"), OptionSecrets())
@@ -265,7 +266,7 @@ def test_the_position_that_a_file_says_is_not_trusted_against_the_broker(
     servers: str, tmp_path: Path
 ) -> None:
     """A commit whose answer was lost: the file has the piece as begun, the broker has it."""
-    results, path = GrowingResults(tmp_path), str(tmp_path / "s.json")
+    results, path = GrowingResults(tmp_path), progress_of(LocalStore(str(tmp_path)), "s")
     results.add(Random(1), 30)
     create_topic(servers, "lost")
     sink = stored_sink(f"kafka://{servers}/lost")

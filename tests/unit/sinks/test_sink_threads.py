@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from seine.errors import SeineError
+from seine.sinks.sink_progress import progress_of
 from tests.support.service_rig import Rig, rig_of_two_streams
 from tests.support.sink_rig import folder_lines, wait_for
 
@@ -155,7 +156,7 @@ def test_a_damaged_position_is_the_trouble_of_that_sink_alone(rig: Rig) -> None:
     wait_for(lambda: [one["records"] for one in rig.service.sinks()] == [1, 1])
     identity = rig.service.published.view.sinks["out"].identity
     rig.service.close()
-    (rig.folder / "state" / "sinks" / f"{identity}.json").write_text("no JSON")
+    progress_of(rig.service.deployment.store, identity).change(lambda _: b"no JSON")
     rig.open()
     rig.feed(3)
     rig.run()

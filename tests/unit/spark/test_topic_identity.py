@@ -16,6 +16,8 @@ from seine.runtime.folder.deployment import Deployment
 from seine.runtime.spark_reading import SparkReading
 from seine.spark import topic_identity
 from seine.spark.topic_identity import check_topics, unreadable_branches
+from seine.storage.local import LocalStore
+from seine.storage.log import Register
 from seine.topics.topic_client import kept_ids
 from seine.topics.trouble import BrokerSilent, UnknownTopic
 
@@ -37,7 +39,7 @@ def reading() -> SparkReading:
 @pytest.fixture
 def deployment(tmp_path: Path) -> Deployment:
     made: Any = Mock(Deployment)
-    made.topics, made.spark = str(tmp_path / "topics.json"), str(tmp_path / "spark")
+    made.topics, made.spark = Register(LocalStore(str(tmp_path)), "topics"), str(tmp_path / "spark")
     return made
 
 
@@ -69,7 +71,7 @@ def test_one_that_is_refused_waits_alone(
     assert check_topics(deployment, reading, 1.0) == {}
     monkeypatch.setattr(topic_identity, "topic_ids", _answering({"bids": error, "sales": "id-2"}))
     assert check_topics(deployment, reading, 1.0) == {_BIDS: error}
-    assert kept_ids(deployment.topics) == {"bids@0": {"bids": "id-1"}, "sales@0": {"sales": "id-2"}}
+    assert kept_ids(deployment.topics.read()) == {"bids@0": {"bids": "id-1"}, "sales@0": {"sales": "id-2"}}
 
 
 def test_a_topic_that_was_made_again_is_not_taken_for_the_old_one(

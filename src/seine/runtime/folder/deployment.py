@@ -5,12 +5,12 @@
     networks/<version>/    a network version, whole or as a change; see versions.py
     results/<entry>/       what tasks wrote and the sink has not taken yet
     log/                   what counts: a record a micro-batch; see output/batch_log.py
-    topics.json            the ids of the topics that are read
+    topics/                a register: the ids of the topics that are read
     first_offsets/<branch> where the reading of topics began; see spark/first_offsets.py
     history/               rows of entries that are done, for queries that begin with history
     result_index/          where in the results each query's records are; derived, see result_index.py
     results.jsonl          the results that the sinks of a run read; a service has them beside this folder
-    sinks/, sinks.json     how far the sinks of a run have come, and who they are
+    sink_progress/         registers: how far each sink has come; sink_identities/: who those of a run are
     undelivered/           by sink of a run, the records that a webhook did not take
     spark/                 Spark's own checkpoint
     faults/<entry>/        what tasks met that failed because of a query; see faults.py
@@ -55,7 +55,7 @@ _NEW = "name a new folder, or an empty one"
 LOG = "log"
 
 # folders of files that are written whole; others have temporary names of their own, or are Spark's
-_WRITTEN_WHOLE = frozenset({"first_offsets", "sinks", "undelivered"})
+_WRITTEN_WHOLE = frozenset({"undelivered"})
 
 
 class Deployment:
@@ -106,9 +106,9 @@ class Deployment:
         return self._path(LOG)
 
     @property
-    def topics(self) -> str:
+    def topics(self) -> Register:
         """The ids of the topics that are read."""
-        return self._path("topics.json")
+        return Register(self.store, "topics")
 
     @property
     def result_index(self) -> str:
@@ -118,16 +118,6 @@ class Deployment:
     def result_log(self) -> str:
         """The results that the sinks of a run read."""
         return self._path("results.jsonl")
-
-    @property
-    def sinks(self) -> str:
-        """How far each sink of a run has come."""
-        return self._path("sinks")
-
-    @property
-    def sink_identities(self) -> str:
-        """Who the sinks of a run are, to their targets."""
-        return self._path("sinks.json")
 
     @property
     def undelivered(self) -> str:

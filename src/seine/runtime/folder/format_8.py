@@ -7,6 +7,7 @@
     retained/<first>-<last>/             an object each
     handover/<n>/<stage>-<bucket>/       a register, and the segments
     output.json, tally-<n>.jsonl         a record of the log
+    topics.json, sinks.json, sinks/      registers; a service had the last beside the pipeline's folder
 
 Law: what is new lies beside what was there until the mark of the format is written; only then the old goes,
 `settings.json` last. So whoever is killed in between is followed by one that does it again.
@@ -65,6 +66,7 @@ def carry_from_8(store: Store) -> None:
     _carry_retained(store)
     _carry_handovers(store)
     _carry_counts(store)
+    _carry_sinks(store)
     _write(store, SETTINGS, {**_json(settings_of_8(store)), "format": FORMAT})
     remove_8(store)
 
@@ -80,7 +82,10 @@ def remove_8(store: Store) -> None:
     ends = ("/network.json", "/dead.json", ".index")
     networks = [name for name in store.list("networks/") if name.endswith(ends)]
     tallies = [name for name in os.listdir(store.place) if name.startswith("tally-")]
-    store.delete(["failures.json", "output.json", *tallies, *functions, *networks])
+    registers = ["failures.json", "output.json", "topics.json", "sinks.json"]
+    store.delete([*registers, *tallies, *functions, *networks])
+    for path in _progress(store):
+        os.remove(path)
     for folder in [*_handovers(store), "journal/entries", "journal/punctuations", "retained"]:
         shutil.rmtree(_path(store, folder), ignore_errors=True)
     store.delete(["settings.json"])
@@ -90,6 +95,23 @@ def _carry_failures(store: Store) -> None:
     path = _path(store, "failures.json")
     if os.path.exists(path):
         _write(store, FAILURES, _json(path))
+
+
+def _carry_sinks(store: Store) -> None:
+    for name, register in (("topics.json", "topics"), ("sinks.json", "sink_identities")):
+        if os.path.exists(_path(store, name)):
+            _write(store, register, _json(_path(store, name)))
+    for path in _progress(store):
+        identity = os.path.basename(path).removesuffix(".json")
+        _write(store, f"sink_progress/{identity}", _json(path))
+
+
+def _progress(store: Store) -> list[str]:
+    """The files that say how far sinks have come."""
+    folders = [_path(store, "sinks")]
+    if os.path.exists(_path(store, "..", "catalog.db")):
+        folders.append(_path(store, "..", "sinks"))
+    return [os.path.join(at, name) for at in folders for name in _names(at) if name.endswith(".json")]
 
 
 def _carry_functions(store: Store) -> None:

@@ -241,7 +241,7 @@ class Sink:
         """Append the dead letters of a task; how many there are."""
         if source.dead:
             for piece in source.letters:
-                self._dead.write(memoryview(read_piece(self._deployment.store, piece)))
+                self._dead.write(read_piece(self._deployment.store, piece))
             self.totals.dead_letters += source.dead
             self.last_refusal = source.reason
         return source.dead

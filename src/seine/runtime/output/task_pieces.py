@@ -17,7 +17,6 @@ from seine.errors import RunError
 from seine.storage.store import MissingObjectError, Store
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from typing_extensions import Buffer
 
 _TOP = "results"
@@ -77,12 +76,12 @@ def put_piece(store: Store, entry: int, parts: Iterable[Buffer]) -> str:
     return name
 
 
-def read_piece(store: Store, piece: TaskPiece) -> pa.Buffer:
+def read_piece(store: Store, piece: TaskPiece) -> memoryview:
     """The text of a piece; one that is not as long as its task said is refused."""
     try:
-        text = store.local(piece.name)
+        text = memoryview(store.local(piece.name))
     except MissingObjectError:
-        text = b""
+        text = memoryview(b"")
     if len(text) != piece.length:
         raise RunError(
             f"a task wrote {piece.length} bytes, and '{piece.name}' has {len(text)}",
@@ -94,7 +93,7 @@ def read_piece(store: Store, piece: TaskPiece) -> pa.Buffer:
 def text_of(store: Store, pieces: Sequence[TaskPiece]) -> memoryview:
     """The text of pieces, one after the other; that of a single one is not copied."""
     texts = [read_piece(store, piece) for piece in pieces]
-    return memoryview(texts[0] if len(texts) == 1 else b"".join(texts))
+    return texts[0] if len(texts) == 1 else memoryview(b"".join(texts))
 
 
 def remove_pieces(store: Store, entry: int) -> None:

@@ -25,7 +25,9 @@ from seine.runtime.folder.format_steps import STEPS, bring_up_to_date
 from seine.runtime.folder.handover import Handover, StateHead
 from seine.runtime.folder.settings import FORMAT, new_settings
 from seine.runtime.output.batch_log import BatchLog
+from seine.sinks.sink_progress import SinkProgress, progress_of, read_progress
 from seine.storage.local import LocalStore
+from seine.topics.topic_client import kept_ids
 from seine.typed_json import write_json
 from tests.support.paths import ROOT
 
@@ -171,3 +173,15 @@ def _killing(call: Callable[..., Any], calls: Iterator[int], moment: int) -> Cal
         return call(*arguments, **options)
 
     return killed
+
+
+def test_files_that_were_replaced_become_registers(tmp_path: Path) -> None:
+    folder = _old_folder(tmp_path)
+    (folder / "topics.json").write_text('{"bids@0": {"bids": "id"}}')
+    (folder.parent / "sinks").mkdir(exist_ok=True)
+    (folder.parent / "sinks" / "ab12.json").write_text('{"position": 7}')
+    made = Deployment(str(folder))
+    assert made.bring_up_to_date() == 8
+    assert kept_ids(made.topics.read()) == {"bids@0": {"bids": "id"}}
+    assert read_progress(progress_of(made.store, "ab12"), 0) == SinkProgress(7)
+    assert not (folder / "topics.json").exists() and not list((folder.parent / "sinks").iterdir())
