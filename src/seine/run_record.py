@@ -123,8 +123,8 @@ class RunRecord:
             sinks=frozen(_standing(declared.sinks, {**identities, **record.sinks}) if to_sinks else {}),
         )
         running = (one.query for one in registered.values() if not one.paused)
-        uses = relations_of(running, declared) + Counter([*declared.relations])  # read once, at the start
         tuples = deployment.versions.relations(network.version) if declared.relations else {}
+        uses = relations_of(running, declared) + Counter([*tuples])  # those of the start stay at hand
         return Standing(view, network, RelationsInUse(uses, tuples))
 
     def describe(self, query: Query, added: AddedQuery) -> list[Placement]:

@@ -117,7 +117,8 @@ class FollowedRelations:
     def of(view: View, relations: RelationsInUse) -> dict[str, RelationDef]:
         """The relations to look at, by name."""
         declared = view.declared.relations
-        return {name: declared[name] for name in relations.tuples if declared[name].followed}
+        standing = [declared[name] for name in relations.tuples if name in declared]
+        return {relation.name: relation for relation in standing if relation.followed}
 
     def changed(self, view: View, relations: RelationsInUse, network: Network) -> RelationsInUse | None:
         """The relations as they are now, with the files of a new version; None if they are as they were."""
