@@ -11,7 +11,7 @@ import pytest
 
 from seine.intake.retention_limit import RetentionLimit
 from seine.runtime.output import node_files, segmented_file
-from seine.runtime.output import sink as sink_module
+from seine.runtime.output.batch_log import BatchLog
 from seine.service.tail import read_records
 from tests.support.http_rig import HttpRig
 from tests.support.seeds import seeds
@@ -169,7 +169,7 @@ def test_a_service_is_killed_wherever_it_keeps_and_gives_up(
 
         monkeypatch.setattr(module, name, step)
 
-    around(sink_module, "write_whole")
+    around(BatchLog, "settle")
     around(segmented_file, "sync_to_disk")
     around(segmented_file, "segments_on_disk")
     around(node_files.os, "unlink")
