@@ -20,6 +20,7 @@ from seine.errors import RunError, SeineError
 from seine.service.client import Client, read_token
 from seine.service.http.app import description
 from seine.service.http.listening import Listening, is_loopback, refuse_open_door
+from seine.storage.local import LocalStore
 from tests.support.http_rig import HttpRig
 
 STREAM = "CREATE STREAM s (a BIGINT, ts BIGINT) TIMESTAMP BY ts FROM 's.jsonl';"
@@ -119,7 +120,7 @@ def test_a_full_disk_is_told_and_leaves_no_trace(rig: HttpRig, monkeypatch: pyte
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("seine.runtime.folder.versions.write_whole", full)
+        patch.setattr(LocalStore, "claim", full)
         with pytest.raises(SeineError, match="the disk is full"):
             rig.register("DROP QUERY q; CREATE QUERY p AS SELECT a FROM s WHERE a > 1;")
     assert [query["query"] for query in rig.client.queries()] == ["q"]
