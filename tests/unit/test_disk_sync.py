@@ -49,8 +49,7 @@ def test_a_pipeline_begins_where_one_was_killed_at_its_first_start(
             made.create(new_settings(2, 1))
     made.refuse_foreign()
     made.create(new_settings(2, 1))
-    (tmp_path / "sinks").mkdir()
-    (tmp_path / "sinks" / "alerts.json.7.tmp").touch()
+    (tmp_path / "registered.json.7.tmp").touch()
     made.recover()
     files = [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()]
     assert files == ["settings/000000000000"]

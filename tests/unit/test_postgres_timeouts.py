@@ -118,7 +118,7 @@ def test_what_was_read_must_still_fit(tmp_path: Path, monkeypatch: pytest.Monkey
             rig.register("DROP RELATION r;" + declare.format("two"))
         return load_relation(relation)
 
-    monkeypatch.setattr("seine.lifecycle.edited_network.load_relation", load)
+    monkeypatch.setattr("seine.lifecycle.change_inputs.load_relation", load)
     rig.register(QUERY)
     assert [Path(path).name for path in calls] == ["one.jsonl", "two.jsonl"]
     rig.feed(1, 2)

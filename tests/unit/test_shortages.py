@@ -8,6 +8,7 @@ import math
 import os
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
@@ -45,7 +46,7 @@ class Attempts(_Serving):
 def delays(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     delays: list[float] = []
     sleep: Callable[[float], None] = delays.append
-    monkeypatch.setattr(serve_command.time, "sleep", sleep)
+    monkeypatch.setattr(serve_command, "time", SimpleNamespace(sleep=sleep))  # other threads sleep as they do
     return delays
 
 
@@ -138,7 +139,7 @@ def test_clients_hear_of_it_until_the_folder_is_served_again(
             Client(str(tmp_path)).status()
         heard.append(refusal.value.message)
 
-    monkeypatch.setattr(serve_command.time, "sleep", ask)
+    monkeypatch.setattr(serve_command, "time", SimpleNamespace(sleep=ask))
     attempts = Attempts((True, FULL), (False, CATALOG), folder=str(tmp_path))
     attempts.go_on()
     assert heard == ["the disk is full"] * 2
