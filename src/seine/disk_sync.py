@@ -53,7 +53,7 @@ def folder_of(path: str) -> str:
 def is_temporary(name: str) -> bool:
     """Whether a file is one that `whole_file` began, and a kill kept from becoming whole.
 
-    >>> is_temporary("settings.json.123.tmp"), is_temporary("settings.json")
+    >>> is_temporary("registered.json.123.tmp"), is_temporary("registered.json")
     (True, False)
     """
     return _TEMPORARY.fullmatch(name) is not None

@@ -42,7 +42,7 @@ class TopicStory:
             (folder / f"{name}.jsonl").write_bytes(b"".join(line + b"\n" for line in lines))
             sources[name] = f"FROM '{name}.jsonl'"
             # the slowest partition is waited for, so that nobody is late however micro-batches are cut
-            topics[name] = f"FROM 'kafka://{servers}/{name}' WITH (clock = 'partition')"
+            topics[name] = f"FROM 'kafka://{servers}/{name}'"
             create_topic(servers, name, 2)
             _send(rng, servers, name, lines)
         files = folder / "files.sql"

@@ -115,6 +115,12 @@ class ArrivedRecords:
         topics = self.rows.column(TOPIC).take(pa.array(numbers - 1)) if TOPIC in self else self.topic
         return pc.binary_join_element_wise(topics, names, "/")
 
+    def known_partitions(self) -> list[str]:
+        """The partitions that some row is from."""
+        names = self.partitions(np.arange(1, len(self) + 1)).dictionary_encode()
+        known: list[str] = names.dictionary.to_pylist()
+        return known
+
     def origins(self, rule: ByPartition) -> RecordOrigins:
         """Where rows are from: their arrival is their offset, and of one offset the partition's number."""
         numbers = np.arange(1, len(self) + 1)

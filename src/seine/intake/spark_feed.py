@@ -170,7 +170,7 @@ class SparkFeed(Feed):
             message = (
                 f"the clock column of stream {self.stream.name} has more than {_MOST_CLOCK_VALUES:,} values"
             )
-            raise RunError(message, hint="choose a column with few values, such as Kafka's partition")
+            raise RunError(message, hint="choose a column with few values")
 
     def _count(self, outcomes: Sequence[TaskOutcome]) -> None:
         counts = self._counts

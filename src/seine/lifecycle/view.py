@@ -1,4 +1,4 @@
-"""The immutable view of a service that its readers get: declarations, registered queries, network nodes.
+"""The immutable view of a run or a service that readers get: declarations, registered queries, network nodes.
 
 Law: a view never changes. The registrar makes another one for each committed change and publishes it; the
 network that it changes in place meanwhile is reachable from no view. So a reader sees every change whole or
@@ -72,7 +72,7 @@ class RegisteredQuery:
 
 @dataclass(frozen=True)
 class View:
-    """Everything registered in a service after one committed change, by lower-case names.
+    """Everything registered in a run or a service after one committed change, by lower-case names.
 
     `version`, `next_id` and `depth` are those of the network whose `nodes` these are; `estimates` is
     what its plans were chosen by.

@@ -8,7 +8,8 @@ used, all parts are there, and are put together:
     known  a: 7  b: 9        task 1 has seen  a: 12      task 2 has seen  b: 10
     together  a: 12  b: 10   the stream's clock is the least, 10; its watermark that less the lateness
 
-A stream without a clock column has one clock value, the empty text: its clock is the largest timestamp seen.
+Of a topic that is judged by partition the values are its partitions. Another stream without a clock column
+has one clock value, the empty text: its clock is the largest timestamp seen.
 
 Law: putting parts together does not depend on their order, nor on how many tasks had them; and neither a
 clock nor a watermark ever falls.

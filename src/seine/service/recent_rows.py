@@ -38,7 +38,7 @@ class RecentRows:
     """Rows of the last minutes, so many of each stream at most. One thread notes, any other may read.
 
     Streams that Spark reads are not among them: their rows never come to this process. Those of topics are
-    asked of their brokers (`console/topic_rows.py`).
+    asked of their brokers (`console/console_questions.py`).
     """
 
     def __init__(self) -> None:

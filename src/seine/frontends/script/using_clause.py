@@ -1,7 +1,7 @@
 """The parser of USING format OPTIONS (key 'value', ...): a stream that Spark reads.
 
     CREATE STREAM bid (item BIGINT, price DOUBLE, ts BIGINT) TIMESTAMP BY ts
-      USING kafka OPTIONS (subscribe 'bids', kafka.bootstrap.servers 'host:9092') WITH (clock = 'partition')
+      USING kafka OPTIONS (subscribe 'bids', kafka.bootstrap.servers 'host:9092') WITH (key = 'item')
 
 `FROM 'kafka://host:9092/bids'` is short for this. A secret is never written in a script: an option with one
 is `'${NAME}'`, which is looked up in the options file or the environment when the stream is opened.

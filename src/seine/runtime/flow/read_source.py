@@ -19,13 +19,13 @@ import pyarrow.compute as pc
 
 from seine.algebra.definitions import StreamDef
 from seine.intake.admission import Admission, Admitted
-from seine.intake.admission_rules import AdmissionRule, ByBatch, ByPartition
-from seine.intake.arrived_records import ArrivedRecords, asks_for_arrival, only_topic, parser_of
-from seine.intake.future_lines import refuse_ahead_by_lane, refuse_future
+from seine.intake.admission_rules import AdmissionRule
+from seine.intake.arrived_records import ArrivedRecords, only_topic
 from seine.intake.intake_state import SparkState, StreamState
 from seine.intake.journal import Entry, run_name
-from seine.intake.parsed import DeadLine, Parsed
+from seine.intake.parsed import DeadLine
 from seine.intake.punctuations import PunctuationStore
+from seine.intake.record_admission import RecordAdmission, rule_of
 from seine.rows.arrow_ipc import ipc_pieces
 from seine.rows.clock import ClockPart, largest
 from seine.rows.delta import NEVER
@@ -90,14 +90,10 @@ class _SourceTask:
         self._here = compiled_version(deployment.folder, entry.network, entry.withheld)
         self._stream: StreamDef = self._here.version.streams[name]
         state = entry.intake.streams.get(name, StreamState())
-        self._spark, self._latest = state.spark or SparkState(), state.latest
-        self._lanes: ByPartition | None = None
-        if self._stream.by_partition:
-            clock = state.admission.clock
-            self._lanes = ByPartition(self._stream, self._spark.partitions, partitions, clock)
-        self._partitions = tuple(partitions)
-        self._admission = _admission(deployment.folder, entry, self._stream, self._lanes or ByBatch(place))
-        self._parse = parser_of(self._stream)
+        self._spark, rule = state.spark or SparkState(), rule_of(self._stream, state, partitions, place)
+        admission = _admission(deployment.folder, entry, self._stream, rule)
+        self._admission = RecordAdmission(admission, rule, state.latest)
+        self._lanes, self._partitions = self._admission.lanes, tuple(partitions)
         self._letters = PieceWriter(deployment.store, entry.number)
         self._dead, self._reason = 0, ""
         self._seen: dict[str, int] = {}
@@ -120,8 +116,7 @@ class _SourceTask:
         return rows + rows_of(self._deployment, emission, number, 0, self._place, StageReport(), report)
 
     def _take(self, arrived: ArrivedRecords, emission: Emission) -> None:
-        parsed = self._refuse_future(arrived, self._parse(arrived))
-        admitted = self._admission.admit(parsed)
+        admitted = self._admission.admit(arrived)
         for letter in admitted.dead:
             line = DeadLine(letter["line"], letter["reason"], letter["record"])
             written = json.dumps(arrived.letter(self._stream.name, line), ensure_ascii=False)
@@ -135,16 +130,6 @@ class _SourceTask:
         if admitted.punctuations.num_rows:
             self._promised.append(admitted.punctuations)
         _push(self._here, self._stream, self._entry, admitted, emission)
-
-    def _refuse_future(self, arrived: ArrivedRecords, parsed: Parsed) -> Parsed:
-        arrivals = arrived.arrivals() if asks_for_arrival(self._stream) else 0
-        if self._lanes is not None:
-            self._lanes.begin(arrived.origins(self._lanes))
-            if self._stream.domain == "plain":
-                return refuse_ahead_by_lane(self._stream, parsed, self._lanes)
-        parsed = refuse_future(self._stream, parsed, arrivals, self._latest)
-        self._latest = max(self._latest, parsed.tuples.latest())
-        return parsed
 
     def _clocks(self, admitted: Admitted) -> dict[str, int]:
         """The largest timestamp of each clock value among the rows that were let in."""

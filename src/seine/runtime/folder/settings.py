@@ -1,4 +1,6 @@
-"""What is fixed when a pipeline is first started. Imports nothing heavy: Spark starts many processes.
+"""What tasks must know of a pipeline, most of it fixed when that is first started.
+
+Imports nothing heavy: Spark starts many processes.
 
 Labels of buckets: one bucket a shuffle partition, none of them in another's way.
 
@@ -49,7 +51,8 @@ class Settings(Struct, frozen=True):
     machine for decoded state. `script` is a digest of the script that runs, None in a service; `memory`
     bounds the tuples that all joins within a memory hold together; `budget` what a node spends in a task,
     `worker_memory` the bytes that each worker process may have to itself, 0: as many as there are.
-    `branches` are the streams that Spark reads in a service, `before` the pipeline that handed over to it.
+    `branches` are the streams that Spark reads in a service; a run reads those of its script. `before` is the
+    pipeline that handed over to this one, of a run too.
     """
 
     labels: tuple[int, ...]

@@ -30,10 +30,9 @@ from seine.errors import RunError, SeineError, printable
 from seine.frontends.script.parser import parse_script
 from seine.frontends.script.script import Declarations, Script
 from seine.intake.admission import Admission
-from seine.intake.admission_rules import ByBatch
-from seine.intake.arrived_records import ArrivedRecords, asks_for_arrival, only_topic, parser_of
-from seine.intake.future_lines import refuse_future
+from seine.intake.arrived_records import ArrivedRecords, only_topic
 from seine.intake.intake_state import StreamState
+from seine.intake.record_admission import RecordAdmission, rule_of
 from seine.intake.stream_status import StreamStatus
 from seine.network.network import Network
 from seine.network.plan.output_form import limit_of
@@ -219,12 +218,11 @@ def topic_rows(stream: StreamDef, reading: SparkReading) -> list[pa.RecordBatch]
             f"the rows of stream {stream.name} go through Spark's tasks alone",
             hint="try the query on a file of such rows: seine try",
         )
-    admission, parse, rows = Admission(stream, rule=ByBatch()), parser_of(stream), []
-    for batch in _records(topics, reading):
-        arrived = ArrivedRecords(batch, only_topic(stream))
-        arrivals = arrived.arrivals() if asks_for_arrival(stream) else 0
-        parsed = refuse_future(stream, parse(arrived), arrivals, StreamState().latest)
-        rows.append(admission.admit(parsed).rows)
+    pieces = [ArrivedRecords(batch, only_topic(stream)) for batch in _records(topics, reading)]
+    state, names = StreamState(), sorted({name for piece in pieces for name in piece.known_partitions()})
+    rule = rule_of(stream, state, names)
+    admission = RecordAdmission(Admission(stream, rule=rule), rule, state.latest)
+    rows = [admission.admit(piece).rows for piece in pieces]
     return [_by_time(stream, rows)] if rows else []
 
 
@@ -237,7 +235,11 @@ def _records(topics: TopicReading, reading: SparkReading) -> list[pa.RecordBatch
 
 
 def _by_time(stream: StreamDef, rows: list[pa.RecordBatch]) -> pa.RecordBatch:
-    """All rows in the order of their times: those of one micro-batch never make each other late."""
+    """All rows in the order of their times.
+
+    Partitions come one after the other, and a trial judges by line: rows of one that were let in are not to
+    be late because of another.
+    """
     whole = pa.concat_batches(rows)
     times = whole.column(f"c{stream.time}").cast(pa.int64()).to_numpy()
     return whole.take(pa.array(np.argsort(times, kind="stable")))

@@ -136,22 +136,20 @@ def test_late_is_by_micro_batch_where_the_largest_clock_counts(
     assert (totals.input_rows, totals.dead_letters) == (5, 1)
 
 
-def test_the_clock_is_the_least_over_the_values_of_a_column(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rig = _rig(tmp_path, monkeypatch, "LATENESS 1", "WITH (clock = 'partition')")
+def test_the_clock_is_the_least_over_partitions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rig = _rig(tmp_path, monkeypatch, "LATENESS 1")
     rig.batch([("bid", records_of_topic([_bid(1, 1, 50)], 0)), ("bid", records_of_topic([_bid(1, 2, 9)], 1))])
     assert rig.watermarks == {"bid": 8}
     rig.batch([("bid", records_of_topic([_bid(1, 3, 8), _bid(1, 4, 7), _bid(1, 5, 30)], 1, 1))])
     assert rig.watermarks == {"bid": 29}
-    rig.batch([("bid", records_of_topic([_bid(1, 6, 29)], 2))])  # a value that is new does not turn it back
+    rig.batch([("bid", records_of_topic([_bid(1, 6, 29)], 2))])  # a new partition does not turn it back
     assert rig.watermarks == {"bid": 29}
     rig.run([])
     assert [letter["offset"] for letter in rig.letters()] == [2]
 
 
-def test_a_silent_clock_value_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    options = "WITH (clock = 'partition', idle = INTERVAL '30' SECOND)"
+def test_a_silent_partition_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = "WITH (idle = INTERVAL '30' SECOND)"
     rig = _rig(tmp_path, monkeypatch, "", options, follow=True)
     rig.set_wall(1000)
     rig.batch([("bid", records_of_topic([_bid(1, 1, 50)], 0)), ("bid", records_of_topic([_bid(1, 2, 9)], 1))])
