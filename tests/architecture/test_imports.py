@@ -229,6 +229,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "multi_join",
         "aggregates",
         "group",
+        "rank",
         "limited",
         "search",
         "documents",

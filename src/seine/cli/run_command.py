@@ -65,7 +65,10 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("--stats", metavar="FILE", help="a JSON document of counts, written at the end")
     parser.add_argument("--checkpoint", metavar="DIR", help="keep state here and resume from it")
     parser.add_argument(
-        "--batch-rows", metavar="N", type=positive, help="most lines of a stream in a micro-batch"
+        "--batch-rows",
+        metavar="N",
+        type=positive,
+        help="most lines of a stream, or records of a topic, in a micro-batch",
     )
     parser.add_argument(
         "--memory",

@@ -102,7 +102,10 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--max-body", metavar="N", type=positive, default=MOST_BODY, help="most bytes of a request (64 MiB)"
     )
     parser.add_argument(
-        "--batch-rows", metavar="N", type=positive, help="most lines of a stream in a micro-batch"
+        "--batch-rows",
+        metavar="N",
+        type=positive,
+        help="most lines of a stream, or records of a topic, in a micro-batch",
     )
     parser.add_argument(
         "--depth",
