@@ -168,11 +168,18 @@ def byte_lengths(array: pa.Array) -> IntArray:
     return lengths
 
 
-def with_constants(kernel: ConstantKernel, varying: int, *, nullable: bool = False) -> Kernel:
+def with_constants(
+    kernel: ConstantKernel,
+    varying: int,
+    *,
+    nullable: bool = False,
+    prepare: Callable[..., None] | None = None,
+) -> Kernel:
     """A kernel that calls `kernel(call, *arrays, *constants)` for each distinct combination of constants.
 
     The first `varying` arguments stay arrays. Where a constant is NULL so is the result, unless
-    `nullable`. Rows are partitioned by their constants, so that each is computed once.
+    `nullable`. Rows are partitioned by their constants, so that each is computed once; where there are
+    columns of them, `prepare` has each combination first, to count what it takes.
     """
 
     def lifted(call: Call, args: Sequence[Datum]) -> pa.Array:
@@ -196,6 +203,8 @@ def with_constants(kernel: ConstantKernel, varying: int, *, nullable: bool = Fal
         for start, stop in zip(starts, [*starts[1:], len(order)], strict=True):
             picked = pa.array(order[start:stop])
             values = [constant[int(order[start])].as_py() for constant in constants]
+            if prepare is not None and None not in values:
+                prepare(*values)
             pieces.append(apply(call, [array.take(picked) for array in arrays], values))
         inverse = np.empty(len(order), np.int64)
         inverse[order] = np.arange(len(order))

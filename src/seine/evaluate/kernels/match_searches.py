@@ -42,6 +42,8 @@ _TOKENS = re.compile(
     re.DOTALL,
 )
 _MOST_WIDTH = 2_000  # of a pattern whose work is not more than in proportion to the text
+_STEPS_OF_A_LETTER = 70_000  # of the automata that a pattern is read into
+_MOST_READ = 600  # letters; automata with more are given up
 _MOST_REPEATED = 1_000  # times that RE2 takes
 _CLASS = re.compile(r"\.|\[.|\\[dDsSwWCpP]", re.DOTALL)  # an atom that takes several letters
 _MOST_COUNTED = 500  # searches that are counted one by one; of more, each may look at all that is left
@@ -75,6 +77,11 @@ def spend_on_width(array: pa.Array, regex: str) -> None:
     wide = width(regex)
     if wide > _MOST_WIDTH:
         spend(steps=int(byte_lengths(array).sum()) * wide, constants=[regex])
+
+
+def spend_on_reading(regex: str) -> None:
+    """Count, before a pattern of a column is read, what its automata may take: they grow with its width."""
+    spend(steps=_STEPS_OF_A_LETTER * min(_MOST_READ, width(regex)), constants=[regex])
 
 
 @lru_cache(maxsize=4096)

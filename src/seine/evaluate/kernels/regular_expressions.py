@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from functools import wraps
 
 import numpy as np
@@ -40,7 +41,7 @@ from seine.algebra.java_patterns import (
     with_named_groups,
 )
 from seine.evaluate.kernels.datum import Kernel, byte_lengths, nulls, with_constants
-from seine.evaluate.kernels.match_searches import spend_on_searches, spend_on_width
+from seine.evaluate.kernels.match_searches import spend_on_reading, spend_on_searches, spend_on_width
 from seine.evaluate.kernels.spending import spend
 from seine.evaluate.kernels.text_arrays import TextLists
 from seine.rows.column_arrays import as_lists
@@ -106,7 +107,11 @@ def of_pattern(kernel: Callable[..., pa.Array]) -> Kernel:
         except (pa.ArrowInvalid, PatternFault):
             return nulls(call.type, len(array))
 
-    return with_constants(guarded, 1)
+    def prepare(pattern: str, *_: object) -> None:
+        with suppress(PatternFault):
+            spend_on_reading(re2_pattern(pattern))
+
+    return with_constants(guarded, 1, prepare=prepare)
 
 
 def _has_match(array: pa.Array, pattern: str) -> pa.Array:

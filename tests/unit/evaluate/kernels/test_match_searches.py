@@ -159,6 +159,22 @@ def test_letters_of_narrow_patterns_cost_nothing(pattern: str) -> None:
     assert counted.steps == 0
 
 
+@pytest.mark.parametrize("pattern", [r"(a?b?c?d?){{25}}x{}", r"\pL{{500}}x{}"])
+def test_patterns_of_a_column_are_counted_before_they_are_read(pattern: str) -> None:
+    columns = [pa.array(["ab"] * 1_000), pa.array([pattern.format(i) for i in range(1_000)])]
+    call = Call("rlike", (Column(0, STRING), Column(1, STRING)), BOOLEAN)
+    with pytest.raises(TooMuchWork, match="rlike would take more"), Counted(10_000_000).counting():
+        evaluate(call, columns, 1_000)
+
+
+def test_narrow_patterns_of_a_column_cost_little() -> None:
+    counted = Counted(10**12)
+    columns = [pa.array(["ab 7"] * 100), pa.array([f"[0-9]{{1,4}}|word{i}" for i in range(100)])]
+    with counted.counting():
+        made = evaluate(Call("rlike", (Column(0, STRING), Column(1, STRING)), BOOLEAN), columns, 100)
+    assert all(made.to_pylist()) and 0 < counted.steps < 100 * 1_000_000
+
+
 def _type(name: str):  # type: ignore[no-untyped-def]
     from seine.algebra.types import Type
 
