@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from benchmarks.harness.table import Table
 from benchmarks.workloads.keyed_streams import write_stream
-from seine.runtime.local_host import LocalHost
+from seine.run_local import LocalHost
 from seine.service.access.allow_list import AllowList
 from seine.service.folder import ServiceFolder
 from seine.service.http.listening import Listening

@@ -22,7 +22,7 @@ from benchmarks.harness.table import Table
 from benchmarks.workloads.keyed_streams import LATENESS_SECONDS, seconds_of, write_keyed_streams
 from seine.frontends.script.parser import read_script
 from seine.run import Options, Run
-from seine.runtime.local_host import LocalHost
+from seine.run_local import LocalHost
 from seine.runtime.output.task_report import TaskReport
 
 _SECOND = 1_000_000

@@ -13,9 +13,9 @@ from benchmarks.workloads.punctuated_feeds import SafetyWorkload
 from seine.frontends.script.parser import read_script
 from seine.network.plan.strategy import Strategy
 from seine.run import Options, Run
+from seine.run_local import LocalHost
 from seine.runtime.flow.task_output import Row
 from seine.runtime.folder.deployment import Deployment
-from seine.runtime.local_host import LocalHost
 from seine.runtime.output.sink import Sink
 from seine.runtime.output.task_report import TaskReport
 

@@ -25,8 +25,8 @@ from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.optimizer.estimates import Estimates, Sample
 from seine.rows.delta import data_names
 from seine.run import Options, Run
+from seine.run_local import LocalHost
 from seine.runtime.folder.sampling import MOST_SAMPLED
-from seine.runtime.local_host import LocalHost
 from seine.runtime.output.sink import Sink
 
 

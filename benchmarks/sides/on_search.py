@@ -14,9 +14,9 @@ from benchmarks.workloads.search_trace import SearchTrace
 from seine.frontends.script.parser import read_script
 from seine.network.network import build_network
 from seine.run import Options, Run
+from seine.run_local import LocalHost
 from seine.runtime.flow.task_output import Row
 from seine.runtime.folder.deployment import Deployment
-from seine.runtime.local_host import LocalHost
 from seine.runtime.output.sink import Sink
 
 

@@ -52,7 +52,7 @@ from seine.scratch_folder import scratch_folder
 from seine.sinks.sink_checks import STARTS_OVER
 
 if TYPE_CHECKING:  # a script without sinks need not wait for the clients of their targets
-    from seine.sinks.run_sinks import RunSinks
+    from seine.sinks.sink_threads import RunSinks
 
 _logger = logging.getLogger(__name__)
 _MANY_QUERIES = 1_000  # from which on garbage collections are worth avoiding while they are placed
@@ -229,8 +229,7 @@ class Run(Pipeline):
         self.deployment.create(settings)
 
     def _deliver_to_sinks(self, secrets: OptionSecrets, options: Options) -> None:
-        from seine.sinks.run_sinks import RunSinks
-        from seine.sinks.sink_threads import SinkThreads
+        from seine.sinks.sink_threads import RunSinks, SinkThreads
 
         made = self.deployment
         self.threads = SinkThreads(made.store, made.undelivered, self.sink.index, secrets, options.keep)

@@ -8,9 +8,8 @@ from collections import defaultdict
 
 import pytest
 
-from seine.cli.config_file import COMMANDS
 from seine.cli.main import _parser
-from seine.cli.option_settings import Setting, settings_of
+from seine.cli.option_settings import COMMANDS, Setting, settings_of
 from seine.network.plan.strategy import CONFIGURATIONS
 from tests.docs.pages import DOCS, ROOT, check_generated, prose, quoted, read, rows
 

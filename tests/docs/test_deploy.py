@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from seine.cli.config_file import read_config
 from seine.cli.main import _parser
-from seine.cli.option_settings import parse_with_settings
+from seine.cli.option_settings import parse_with_settings, read_config
 from tests.docs.pages import DOCS, ROOT, read
 
 DEPLOY = ROOT / "deploy"

@@ -17,7 +17,7 @@ from seine.frontends.script.parser import read_script
 from seine.network.plan.strategy import CONFIGURATIONS
 from seine.rows.clock import Clock
 from seine.run import Options, Run
-from seine.runtime.local_host import LocalHost
+from seine.run_local import LocalHost
 from seine.runtime.output.sink import Sink
 from seine.runtime.output.task_report import TaskReport
 

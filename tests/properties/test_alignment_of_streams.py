@@ -10,7 +10,7 @@ from pathlib import Path
 from seine.frontends.script.parser import read_script
 from seine.intake.alignment import Lead
 from seine.run import Options, Run
-from seine.runtime.local_host import LocalHost
+from seine.run_local import LocalHost
 from tests.support.seeds import seeds
 
 SCRIPT = """

@@ -18,7 +18,7 @@ from random import Random
 from typing import Any
 
 from seine.operators.search.watch import WatchNode
-from seine.runtime.local_host import LocalHost
+from seine.run_local import LocalHost
 from seine.service.folder import ServiceFolder
 from seine.service.service import Service, ServiceOptions
 from seine.service.tail import read_records

@@ -21,7 +21,7 @@ from seine.frontends.script.parser import read_script
 from seine.frontends.script.script import Script
 from seine.intake.retention_limit import RetentionLimit
 from seine.run import Options, Run
-from seine.runtime.local_host import LocalHost
+from seine.run_local import LocalHost
 from seine.runtime.output.outlets import Folder
 from seine.runtime.output.task_report import TaskReport
 from tests.support.power_cuts import MODELS, Cut, distinct, lay_out, recorded_disk, spread

@@ -11,8 +11,7 @@ import pytest
 
 from seine.operators.search import search_state
 from seine.operators.state.work_budget import WorkBudget
-from seine.run_local import LocalResult, run_local
-from seine.runtime.local_host import LocalHost
+from seine.run_local import LocalHost, LocalResult, run_local
 from seine.service.folder import ServiceFolder
 from seine.service.service import Service, ServiceOptions
 from seine.service.tail import read_records

@@ -17,10 +17,9 @@ from seine.intake.allowed_hosts import ForeignBroker
 from seine.intake.arrived_records import PARTITIONS, PLACE, VALUE
 from seine.runtime.spark_reading import SparkReading
 from seine.spark.source_check import check_source
-from seine.topics.offset_ranges import Offsets, ranges_between
+from seine.topics.offset_ranges import LostRecords, Offsets, RemadeTopic, UnknownTopic, ranges_between
 from seine.topics.topic_client import EARLIEST, LATEST, KnownTopics, TopicClient, topic_ids
 from seine.topics.topic_records import ChosenTopics, RecordColumns, read_ranges
-from seine.topics.trouble import LostRecords, RemadeTopic, UnknownTopic
 from tests.support.kafka_broker import KafkaBroker
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]

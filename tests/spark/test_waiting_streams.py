@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from seine.spark import topic_identity
-from seine.topics.trouble import BrokerSilent
+from seine.topics.offset_ranges import BrokerSilent
 from tests.support.kafka_broker import KafkaBroker
 from tests.support.served_streams import COLUMNS, Feeder, Served
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from seine.intake.retention_limit import RetentionLimit
-from seine.runtime.local_host import LocalHost
+from seine.run_local import LocalHost
 from seine.service.client import Client
 from seine.service.folder import ServiceFolder
 from seine.service.http.listening import Listening

@@ -23,11 +23,11 @@ from seine.network.network import Network
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.operators.state.store import Store
 from seine.rows.clock import Clock
+from seine.run_local import LocalHost
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.handover import StateHead
 from seine.runtime.folder.segments import Segments
 from seine.runtime.folder.settings import new_settings
-from seine.runtime.local_host import LocalHost
 from seine.runtime.output.task_pieces import text_of
 from seine.storage.local import LocalStore
 

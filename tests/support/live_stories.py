@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from seine.network.plan.strategy import CONFIGURATIONS, Strategy
-from seine.runtime.local_host import LocalHost
+from seine.run_local import LocalHost
 from seine.service.folder import ServiceFolder
 from seine.service.service import Service, ServiceOptions
 from seine.service.tail import read_records

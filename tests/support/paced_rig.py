@@ -23,8 +23,8 @@ from seine.intake.arrived_records import (
     only_topic,
 )
 from seine.run import Options, Run
+from seine.run_local import LocalHost
 from seine.runtime.flow.read_source import read_source
-from seine.runtime.local_host import LocalHost
 
 INSTANT = pa.timestamp("us", "UTC")
 Task = tuple[str, pa.RecordBatch]  # a stream, and the rows of it that one task is given

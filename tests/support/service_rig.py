@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from seine.intake.retention_limit import RetentionLimit
-from seine.runtime.local_host import LocalHost
+from seine.run_local import LocalHost
 from seine.runtime.option_secrets import OptionSecrets
 from seine.service.folder import ServiceFolder
 from seine.service.service import Service, ServiceOptions

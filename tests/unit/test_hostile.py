@@ -14,8 +14,7 @@ from seine.cli.main import main
 from seine.errors import SeineError
 from seine.frontends.script.parser import read_script
 from seine.run import Options, Run
-from seine.run_local import run_local
-from seine.runtime.local_host import LocalHost
+from seine.run_local import LocalHost, run_local
 from seine.runtime.output.overwriting import refuse_overwriting
 from seine.runtime.output.query_figures import RunStatistics
 

@@ -15,8 +15,7 @@ from seine.cli.progress_line import ProgressLine
 from seine.frontends.script.parser import read_script
 from seine.operators.state.work_budget import WorkBudget
 from seine.run import Options, Run
-from seine.run_local import run_local
-from seine.runtime.local_host import LocalHost
+from seine.run_local import LocalHost, run_local
 
 STREAM = "CREATE STREAM s (a BIGINT, ts BIGINT) TIMESTAMP BY ts WINDOW 10 FROM 's.jsonl';\n"
 GREEDY = "CREATE QUERY greedy AS SELECT x.a AS a FROM s x, s y, s z WHERE x.a + y.a + z.a < 0;\n"

@@ -15,7 +15,7 @@ from seine.errors import SeineError
 from seine.frontends.script.parser import read_script
 from seine.lifecycle.edit import Outcome
 from seine.run import Options, Run
-from seine.runtime.local_host import LocalHost
+from seine.run_local import LocalHost
 from tests.support.paced_rig import PacedRig, records_of_topic
 from tests.support.seeds import seeds
 from tests.support.service_rig import Rig

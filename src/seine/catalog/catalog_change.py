@@ -16,8 +16,8 @@ from seine.catalog.index.clauses import Placement
 from seine.catalog.index.enter_index import enter_index
 from seine.catalog.index.leave_index import leave_index
 from seine.catalog.tables import schema as t
-from seine.catalog.tables.node_rows import forget_nodes, write_nodes
 from seine.catalog.tables.rows import (
+    forget_nodes,
     ids_by_name,
     insert_row,
     insert_rows,
@@ -25,6 +25,7 @@ from seine.catalog.tables.rows import (
     refusing,
     shown,
     storable,
+    write_nodes,
 )
 from seine.catalog.tables.stored import QueryPosition, StoredNode, StoredQuery, StoredSink, options_text
 from seine.errors import SeineError

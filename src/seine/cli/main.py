@@ -24,9 +24,8 @@ from types import ModuleType
 
 from seine import __version__
 from seine.cli import completion_command
-from seine.cli.config_file import COMMANDS
 from seine.cli.logging_setup import configured_logging
-from seine.cli.option_settings import add_config, names_udf, parse_with_settings
+from seine.cli.option_settings import COMMANDS, add_config, names_udf, parse_with_settings
 from seine.cli.stop_signals import terminated_like_interrupted
 from seine.cli.udf_option import register_udf
 from seine.errors import RunError, SeineError

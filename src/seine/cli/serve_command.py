@@ -1,6 +1,6 @@
 """`seine serve`: run a pipeline that queries join and leave.
 
-The options of `seine serve` that say how much each owner of queries may have.
+Its options say what it may read and write, and how much each owner of queries may have.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from seine.cli.hosting import (
 )
 from seine.cli.memory_option import add_worker_memory, worker_memory
 from seine.cli.progress_line import ProgressLine
-from seine.cli.reach_options import add_reach, reach_of
 from seine.cli.service_client import FOLDER
 from seine.cli.stop_signals import StopSignals
 from seine.cli.udf_option import add_udf
 from seine.errors import RunError, SeineError
 from seine.network.plan.strategy import CONFIGURATIONS
 from seine.runtime.option_secrets import OptionSecrets
+from seine.service.access.allow_list import AllowList
 from seine.service.access.quotas import Quota
 from seine.service.access.token_file import TokenFile
 from seine.service.client import read_token
@@ -49,7 +49,7 @@ from seine.service.http.listening import MOST_BODY, Certificate, Listening, refu
 from seine.shortages import shortage_of
 
 if TYPE_CHECKING:
-    from seine.service.http.shortage_notice import ShortageNotice
+    from seine.service.http.server import ShortageNotice
     from seine.service.service import Service, ServiceOptions
 
 
@@ -229,7 +229,7 @@ class _Serving:
 
     def _give_notice(self, shortage: str) -> None:
         """Let clients hear why nobody serves them; where even that cannot be done they hear nothing."""
-        from seine.service.http.shortage_notice import ShortageNotice
+        from seine.service.http.server import ShortageNotice
 
         try:
             self._notice = self._notice or ShortageNotice(shortage, self._listening)
@@ -305,4 +305,30 @@ def quota_of(arguments: argparse.Namespace) -> Quota:
         arguments.owner_state_rows,
         arguments.owner_candidates,
         arguments.owner_records,
+    )
+
+
+_REACH_OPTIONS = {
+    "--source-root": ("DIR", "a folder whose files FROM may read; may be repeated (default: FOLDER/input)"),
+    "--source-host": ("HOST", "a server that may be read: HOST, HOST:PORT, *.DOMAIN or *; may be repeated"),
+    "--sink-root": ("DIR", "a folder below which sinks may write; may be repeated (default: FOLDER/output)"),
+    "--sink-host": ("HOST", "a server that sinks may write to: as with --source-host; may be repeated"),
+}
+
+
+def add_reach(parser: argparse.ArgumentParser) -> None:
+    for option, (metavar, text) in _REACH_OPTIONS.items():
+        parser.add_argument(option, metavar=metavar, action="append", default=[], help=text)
+
+
+def reach_of(arguments: argparse.Namespace) -> AllowList:
+    """What the options name; a source root must be there."""
+    for root in arguments.source_root:
+        if not os.path.isdir(root):
+            raise SeineError(f"--source-root: there is no folder '{root}'")
+    return AllowList(
+        tuple(arguments.source_root),
+        tuple(arguments.source_host),
+        tuple(arguments.sink_root),
+        tuple(arguments.sink_host),
     )

@@ -39,7 +39,6 @@ from seine.evaluate.kernels import (
     text_arrays,
     text_codes,
     text_similarity,
-    xpath_functions,
 )
 from seine.evaluate.kernels.datum import Datum, Kernel, as_array, end_call, row_count
 from seine.evaluate.kernels.spending import begin
@@ -72,7 +71,6 @@ KERNELS: dict[str, Kernel] = _Kernels(
         **text_similarity.KERNELS,
         **dates.KERNELS,
         **calendar.KERNELS,
-        **xpath_functions.KERNELS,
         **term_matcher.KERNELS,
         WEIGHTED: weighted_sum,
     }

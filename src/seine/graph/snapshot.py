@@ -1,18 +1,68 @@
-"""A network version as the running pipeline sees it: nodes and tables, and the change to the next version."""
+"""A version of the network as the running pipeline sees it: nodes, tables and claims; the change to the next.
+
+A query claims nodes, rows of parameter tables, columns and tags. A claim is counted, and can be undone; what
+nobody claims is freed. As JSON it is a list that starts with its kind.
+
+>>> import msgspec
+>>> msgspec.json.encode([NodeClaim(3), ColumnsClaim(4, (0, 2))])
+b'[["node",3],["columns",4,[0,2]]]'
+>>> msgspec.json.decode(b'["row",5,1]', type=Claim)
+RowClaim(table=5, number=1)
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
 from seine.algebra.types import Type
-from seine.graph.claims import Claim, TagIdentity
 from seine.graph.node import Node
 from seine.graph.node_kinds import NodeKinds
 from seine.graph.parameter_table import ParameterTable, TableRow
+
+
+class NodeClaim(Struct, frozen=True, array_like=True, tag="node", gc=False):
+    """A node stays as long as a query uses it."""
+
+    node: int
+
+
+class RowClaim(Struct, frozen=True, array_like=True, tag="row", gc=False):
+    """A row of constants stays in a parameter table."""
+
+    table: int
+    number: int
+
+
+class ColumnsClaim(Struct, frozen=True, array_like=True, tag="columns"):
+    """A join or lookup has to give these columns."""
+
+    node: int
+    positions: tuple[int, ...]
+
+
+class TagClaim(Struct, frozen=True, array_like=True, tag="tag", gc=False):
+    """A tag goes on to stand for the rows of one set of constants."""
+
+    tag: int
+
+
+class TagIdentity(NamedTuple):
+    """What a tag stands for: the constants, as text, of each input of a node."""
+
+    node: int
+    constants: tuple[tuple[str, ...], ...]
+
+
+Claim: TypeAlias = NodeClaim | RowClaim | ColumnsClaim | TagClaim
+
+
+def claimed_nodes(claims: Iterable[Claim]) -> Iterator[int]:
+    """The ids of the nodes among claims, once for each claim, in order."""
+    return (claim.node for claim in claims if isinstance(claim, NodeClaim))
 
 
 class RowChange(NamedTuple):

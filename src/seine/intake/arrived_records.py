@@ -33,9 +33,8 @@ from seine.intake.intake_state import ItemCursor, ParquetCursor
 from seine.intake.jsonl import JsonLines
 from seine.intake.line_block import LineBlock
 from seine.intake.parquet import ParquetParser, ParquetSlice
-from seine.intake.parsed import DeadLine, Parsed, null_places, shorten
+from seine.intake.parsed import DeadLine, Parsed, null_places, refuse_documents, shorten
 from seine.intake.record_layout import RecordLayout
-from seine.intake.xml_columns import refuse_documents
 from seine.intake.xml_files import XmlItems, XmlParser
 from seine.intake.xml_records import DocumentColumns
 from seine.rows.column_arrays import buffer_of

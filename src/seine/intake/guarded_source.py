@@ -26,10 +26,9 @@ from seine.errors import RunError, SeineError, SourceError
 from seine.intake.files import Files
 from seine.intake.formats import LineParser, Piece, Reader, open_source
 from seine.intake.intake_state import FileCursor, LostBytes, MovedFile
-from seine.intake.parsed import Parsed
+from seine.intake.parsed import Parsed, refuse_documents
 from seine.intake.record_layout import RecordLayout
 from seine.intake.stream_status import SourceCondition
-from seine.intake.xml_columns import refuse_documents
 
 _logger = logging.getLogger(__name__)
 

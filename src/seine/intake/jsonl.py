@@ -26,8 +26,7 @@ import pyarrow.json as pj
 from seine.algebra.arrays import AnyArray, BoolArray, IntArray
 from seine.algebra.types import Kind, Type
 from seine.intake.json_line import JsonLine
-from seine.intake.line_block import LINE_LIMIT, LineBlock
-from seine.intake.line_text import Text, lines_with, lines_with_at, text_of
+from seine.intake.line_block import LINE_LIMIT, LineBlock, Text, lines_with, lines_with_at, text_of
 from seine.intake.parsed import (
     NEGATIVE,
     TUPLE,

@@ -25,9 +25,8 @@ from seine.errors import SeineError
 from seine.intake.admission import Letter, letter
 from seine.intake.formats import LineParser, Reader, open_source
 from seine.intake.intake import DEFAULT_BATCH_ROWS, DEFAULT_BYTES
-from seine.intake.parsed import DeadLine, Parsed
+from seine.intake.parsed import DeadLine, Parsed, refuse_documents
 from seine.intake.record_layout import RecordLayout, empty_batch
-from seine.intake.xml_columns import refuse_documents
 from seine.rows.column_arrays import buffer_of
 
 

@@ -31,8 +31,8 @@ from seine.algebra.rank_plan import Over, Partitioned, Rank, has_event_time
 from seine.algebra.search_plan import Search
 from seine.algebra.star import star_limit
 from seine.algebra.types import BIGINT
-from seine.graph.claims import Claim
 from seine.graph.node import Filter
+from seine.graph.snapshot import Claim
 from seine.network.document_placing import DocumentPlacer
 from seine.network.groups.final_results import (
     final_parts,
@@ -60,8 +60,7 @@ from seine.network.joins.limited_joins import place_limited
 from seine.network.plan.block_conditions import split_constants
 from seine.network.plan.output_form import RecordForm, asks_for_partners, importance_of
 from seine.network.plan.strategy import Strategy
-from seine.network.searches.search_placing import place_search
-from seine.network.searches.search_scopes import SearchScopes
+from seine.network.searches.search_scopes import SearchScopes, place_search
 from seine.network.site.node_memo import NO_TABLE, NodeMemo
 from seine.network.site.placing import UNPLACED, BlockRows, Placer, port_of
 from seine.operators.match.deliver import DeliverNode, deliver_signature

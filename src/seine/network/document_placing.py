@@ -25,8 +25,8 @@ from seine.algebra.plan import Query
 from seine.algebra.tree_pattern import PatternNode, TreePattern
 from seine.algebra.types import BIGINT, BOOLEAN, STRING, XML
 from seine.documents.path_witnesses import path_pattern
-from seine.graph.claims import TagIdentity
 from seine.graph.node import Filter, Node, Port
+from seine.graph.snapshot import TagIdentity
 from seine.network.joins.join_placing import place_stream
 from seine.network.plan.block_conditions import split_constants
 from seine.network.plan.running_plan import with_arrival

@@ -10,11 +10,10 @@ from types import MappingProxyType
 from seine.algebra.definitions import StreamDef
 from seine.algebra.plan import Plan, Query
 from seine.errors import Position, SeineError
-from seine.graph.claims import Claim, claimed_nodes
 from seine.graph.node import Holding, Node, StatePlace
 from seine.graph.node_kinds import node_to_json
 from seine.graph.parameter_table import ParameterTable
-from seine.graph.snapshot import NetworkChange, topological
+from seine.graph.snapshot import Claim, NetworkChange, claimed_nodes, topological
 from seine.network.build import Builder
 from seine.network.groups.equal_groups import (
     birthless_identity,

@@ -8,10 +8,9 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from seine.graph.claims import Claim, TagIdentity
 from seine.graph.node_kinds import node_to_json
 from seine.graph.parameter_table import ParameterTable, TableRecord
-from seine.graph.snapshot import NetworkChange, RowChange, Snapshot
+from seine.graph.snapshot import Claim, NetworkChange, RowChange, Snapshot, TagIdentity
 from seine.network.site.node_memo import NodeMemo
 from seine.operators.kinds import KINDS
 

@@ -31,8 +31,7 @@ from seine.operators.stream.resolve import ResolveNode
 from seine.operators.stream.source import SourceNode
 from seine.runtime.flow.admitted_rows import source_delta
 from seine.runtime.folder.deployment import Deployment
-from seine.runtime.folder.failures import Failure
-from seine.runtime.folder.faults import Fault
+from seine.runtime.folder.failures import Failure, Fault
 from seine.runtime.folder.versions import Version
 
 _SHARE_OF_HEAVIEST = 0.5  # queries that weigh at least as much of the heaviest one fail with it

@@ -22,8 +22,7 @@ from seine.operators.state.work_budget import NodeFault
 from seine.runtime.culprits import Culprits
 from seine.runtime.folder.at_work import clear_at_work
 from seine.runtime.folder.deployment import Deployment
-from seine.runtime.folder.failures import Failure
-from seine.runtime.folder.faults import Fault
+from seine.runtime.folder.failures import Failure, Fault
 from seine.runtime.output.sink import Sink
 from seine.runtime.output.task_report import TaskReport
 from seine.runtime.suspects import Suspects

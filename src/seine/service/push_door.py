@@ -27,7 +27,7 @@ from seine.algebra.definitions import PUSHED, StreamDef
 from seine.disk_sync import make_folder, sweep_temporaries, sync_to_disk, write_whole
 from seine.errors import SeineError, TakenError
 from seine.intake.intake_state import FileCursor, LineCursor, StreamState, file_identity
-from seine.intake.pushed_names import PUSHED_NAME, is_other_push
+from seine.intake.line_reader import PUSHED_NAME, is_other_push
 
 _MOST_KEYS = 100_000  # of a stream: a retry that comes after so many others is taken for a new request
 _MOST_WAITING_FILES = 1000

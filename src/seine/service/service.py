@@ -29,8 +29,7 @@ from seine.network.plan.strategy import CONFIGURATIONS, Strategy
 from seine.operators.state.work_budget import WorkBudget
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.kept_functions import keep_functions, load_functions
-from seine.runtime.folder.sample_files import SampleFiles
-from seine.runtime.folder.sampling import StreamSamples
+from seine.runtime.folder.sampling import SampleFiles, StreamSamples
 from seine.runtime.folder.settings import FORMAT, new_settings
 from seine.runtime.history_replay import HistoryReplays
 from seine.runtime.option_secrets import OptionSecrets
@@ -40,8 +39,7 @@ from seine.runtime.output.task_report import TaskReport
 from seine.runtime.output.totals import exact_share
 from seine.runtime.spark_reading import SparkDoor, SparkReading
 from seine.service.access.allow_list import AllowList
-from seine.service.access.audit_log import AuditLog
-from seine.service.access.audited_changes import AuditedChanges
+from seine.service.access.audit_log import AuditedChanges, AuditLog
 from seine.service.access.quotas import Quota
 from seine.service.answers import (
     CostsAnswer,
@@ -69,10 +67,8 @@ from seine.service.push_door import PushDoor
 from seine.service.recent_batches import RecentBatches
 from seine.service.recent_rows import RecentRows
 from seine.service.related import RelatedQueries
-from seine.service.service_policy import ServicePolicy
-from seine.service.source_gate import SourceGate
-from seine.service.stream_answer import stream_answer
-from seine.service.waiting_queries import waits_for
+from seine.service.source_gate import ServicePolicy, SourceGate
+from seine.service.stream_answer import stream_answer, waits_for
 from seine.sinks.sink_threads import SinkThreads
 from seine.typed_json import typed_value
 

@@ -1,8 +1,9 @@
-"""What a service lets streams be read from: whoever may register must not get at more than that.
+"""What may be registered in a service: by role and owner, within quotas, from and to allowed places.
 
-Of Spark's formats those are let in that read and do nothing else, with options that name no class and no file
-but `path`. A secret is named, `${NAME}`, in an option that is for secrets; its value is in the operator's
-options file, never in a script nor in the service's environment. An address has no user or password in it.
+Whoever may register must not get at more than that. Of Spark's formats those are let in that read and do
+nothing else, with options that name no class and no file but `path`. A secret is named, `${NAME}`, in an
+option that is for secrets; its value is in the operator's options file, never in a script nor in the
+service's environment. An address has no user or password in it.
 """
 
 from __future__ import annotations
@@ -13,15 +14,21 @@ from collections.abc import Iterable, Mapping
 
 from seine.algebra.definitions import RelationDef, SinkDef, SparkReader, StreamDef
 from seine.errors import SeineError
+from seine.frontends.script.script import Declarations, Script
 from seine.frontends.text.lexer import suggest
-from seine.lifecycle.edit import Edit
+from seine.lifecycle.edit import Asker, Edit, RegisteredScript
 from seine.lifecycle.view import View
+from seine.network.network import Network
 from seine.runtime.option_secrets import OptionSecrets
 from seine.runtime.output.overwriting import refuse_overwriting
 from seine.runtime.spark_reading import SparkDoor
-from seine.service.access.allow_list import TOKEN_ADDRESS, AllowList
+from seine.safety.verdict import read_statements
+from seine.service.access.allow_list import TOKEN_ADDRESS, AllowList, confine
+from seine.service.access.principal import LOCAL
+from seine.service.access.quotas import Quota
 from seine.service.folder import ServiceFolder
 from seine.service.push_door import PushDoor
+from seine.sinks.sink_checks import refuse_unfit
 
 _FILES = frozenset(
     {"path", "maxfilespertrigger", "maxbytespertrigger", "latestfirst", "maxfileage"}
@@ -159,3 +166,43 @@ def _refuse_value(stream: str, key: str, value: str) -> None:
     if secret and re.fullmatch(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}", value) is None:
         message = f"stream {stream}: option {key} is a secret: '${{NAME}}', and nothing beside it"
         raise SeineError(message, hint="give NAME = ... in the file of seine serve --options-file")
+
+
+class ServicePolicy:
+    """Judges changes of one service."""
+
+    local = LOCAL
+
+    def __init__(
+        self, folder: ServiceFolder, sources: SourceGate, quota: Quota, secrets: OptionSecrets
+    ) -> None:
+        self._folder, self._sources, self._quota, self._secrets = folder, sources, quota, secrets
+
+    def read(self, script: RegisteredScript, file: str, known: Declarations) -> Script:
+        """A script whose files are within the folders that are allowed."""
+        roots, pushed = self._sources.roots, self._folder.pushed
+        text, folder, replace = script.text, script.folder, script.replace
+        read = read_statements(text, file, folder, known, replace=replace, pushed=pushed, within=roots)
+        confine(read.declarations, known, roots)
+        return read
+
+    def refuse(self, edit: Edit, view: View, by: Asker) -> None:
+        """Refuse what its author may not do, what is out of reach, and too many queries of an owner."""
+        by.refuse(edit, view)
+        self._sources.refuse_out_of_reach(edit, view)
+        self._quota.refuse_queries(edit, view)
+
+    def refuse_stream(self, stream: StreamDef) -> None:
+        """Refuse a stream that may not be read, is what we write, or that Spark cannot open."""
+        self._sources.refuse(stream)
+
+    def refuse_sink(self, sink: SinkDef, declared: Declarations) -> None:
+        """Refuse a sink that could never deliver, or would deliver into the folder of the service."""
+        refuse_unfit(sink, declared)
+        if sink.kind == "folder":
+            self._folder.refuse_inside(sink.target)
+        self._secrets.values(f"sink {sink.name}", sink.options)
+
+    def refuse_network(self, edit: Edit, view: View, network: Network) -> None:
+        """Refuse too many joins of an owner."""
+        self._quota.refuse_joins(edit, view, network)

@@ -27,8 +27,7 @@ from seine.disk_sync import make_folder, write_whole
 from seine.intake.retention_limit import RetentionLimit
 from seine.runtime.output.result_index import ResultIndex
 from seine.sinks.record_piece import has_records, next_end, read_piece
-from seine.sinks.sink_progress import SinkProgress, read_progress, save_progress
-from seine.sinks.sink_target import SinkTarget
+from seine.sinks.sink_progress import SinkProgress, SinkTarget, read_progress, save_progress
 from seine.storage.log import Register
 
 _logger = logging.getLogger(__name__)

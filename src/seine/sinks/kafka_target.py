@@ -23,8 +23,7 @@ from seine.intake.allowed_hosts import Hosts
 from seine.runtime.option_secrets import OptionSecrets
 from seine.sinks.kafka_client import KafkaClient
 from seine.sinks.record_piece import RecordPiece
-from seine.sinks.sink_progress import SinkProgress
-from seine.sinks.sink_target import SinkTarget
+from seine.sinks.sink_progress import SinkProgress, SinkTarget
 from seine.typed_json import json_decoder
 
 REFRESH_SECONDS = 6 * 3600.0  # brokers keep offsets of groups without members for a week by default

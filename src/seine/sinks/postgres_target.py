@@ -32,8 +32,7 @@ from seine.runtime.option_secrets import OptionSecrets
 from seine.sinks import postgres_tables as tables
 from seine.sinks.postgres_tables import Row, net_changes
 from seine.sinks.record_piece import RecordPiece
-from seine.sinks.sink_progress import SinkProgress
-from seine.sinks.sink_target import SinkTarget
+from seine.sinks.sink_progress import SinkProgress, SinkTarget
 from seine.typed_json import json_decoder
 
 _CREATING = 60674836  # a lock of ours: two that create the same table at once would fail

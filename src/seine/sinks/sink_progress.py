@@ -1,4 +1,4 @@
-"""How far a sink has come, as a register of the pipeline's store has it.
+"""What a sink delivers to, and how far it has come, as a register of the pipeline's store has it.
 
 Law: before a piece goes to the target its end is noted, and after that the new position. So whatever a crash
 leaves half done is done again with the very same records, under the same names.
@@ -9,11 +9,14 @@ leaves half done is done again with the very same records, under the same names.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection
+from typing import ClassVar
 
 from msgspec import Struct, structs
 
 from seine.runtime.folder.settings import damaged
+from seine.sinks.record_piece import MOST_PIECE, RecordPiece
 from seine.storage.log import Register
 from seine.storage.store import Store
 from seine.typed_json import read_json, write_json
@@ -88,3 +91,28 @@ def read_progress(register: Register, start: int) -> SinkProgress:
 def save_progress(register: Register, progress: SinkProgress) -> None:
     """Make it durable."""
     register.write(write_json(progress))
+
+
+class SinkTarget(ABC):
+    """A place outside: `write` returns when the records are there and stay there.
+
+    Law: writing the same piece again, which happens after a crash, changes nothing (a webhook is called
+    again, with the same idempotency key).
+    """
+
+    most_piece: ClassVar[int] = MOST_PIECE  # bytes of records at once, but for a record that is longer
+    in_whole_batches = False  # whether a piece must end with a micro-batch, however much it has
+    attempts: int | None = None  # after which a piece is given up; None: never
+
+    def begin(self, progress: SinkProgress) -> None:  # noqa: B027 - not every target has to
+        """Connect, before anything else; pieces follow from this progress on."""
+
+    @abstractmethod
+    def write(self, piece: RecordPiece) -> None:
+        """Bring a piece there."""
+
+    def rest(self) -> None:  # noqa: B027 - not every target has to
+        """Nothing is to be delivered now: keep alive what would be forgotten."""
+
+    def close(self) -> None:  # noqa: B027 - not every target has to
+        """Let go of what was connected."""

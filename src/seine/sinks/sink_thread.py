@@ -14,8 +14,7 @@ from seine.errors import SeineError, printable
 from seine.runtime.output.result_index import ResultIndex
 from seine.sinks.delivery import Delivery, UndeliveredFiles
 from seine.sinks.record_piece import Waiting, waiting
-from seine.sinks.sink_progress import SinkProgress
-from seine.sinks.sink_target import SinkTarget
+from seine.sinks.sink_progress import SinkProgress, SinkTarget
 from seine.storage.log import Register
 
 _logger = logging.getLogger(__name__)

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import msgspec
 
 from seine.intake.spark_feed import SourceBranch
-from seine.storage.place import store_at
+from seine.storage.local import store_at
 from seine.topics.offset_ranges import Offsets
 from seine.typed_json import json_decoder
 

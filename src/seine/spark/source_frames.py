@@ -305,7 +305,7 @@ class TopicReader(DataSourceStreamReader):
 
     def partitions(self, start: Offsets, end: Offsets) -> Sequence[InputPartition]:
         from seine.runtime.folder.settings import read_settings
-        from seine.storage.place import store_at
+        from seine.storage.local import store_at
         from seine.topics.offset_ranges import shared_out
 
         tasks = read_settings(store_at(self._folder)).parallelism

@@ -6,6 +6,7 @@ The Spark plan, the same whatever queries exist: journal and other sources, stag
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -38,15 +39,13 @@ from seine.spark.offset_log import (
     put_off_planned,
 )
 from seine.spark.pipeline_death import DeathCause, PipelineDeath, death_of, jvm_is_gone
-from seine.spark.query_end import QueryEnd
 from seine.spark.source_check import SourcePositions, check_source
 from seine.spark.source_frames import open_frames
 from seine.spark.stage import Stage
-from seine.spark.topic_identity import check_topics, unreadable_branches
+from seine.spark.topic_identity import WaitingBranches, check_topics, unreadable_branches
 from seine.spark.unfinished import discard_torn, discard_unfinished
-from seine.spark.waiting_branches import WaitingBranches
 from seine.spark.worker_task import synced_after
-from seine.topics.trouble import BrokerSilent
+from seine.topics.offset_ranges import BrokerSilent
 
 _logger = logging.getLogger(__name__)
 
@@ -400,3 +399,24 @@ def start_pipeline(
 
     writer = rows.writeStream.queryName(f"seine {deployment.folder}").foreachBatch(finish)
     return writer.option("checkpointLocation", deployment.spark).start()
+
+
+class QueryEnd:
+    """Whether a query has ended, or can no longer be waited for: then who asks `has_come` looks why."""
+
+    def __init__(self, query: StreamingQuery) -> None:
+        self._query = query
+        self._come = threading.Event()
+        threading.Thread(target=self._wait, name="seine-query-end", daemon=True).start()
+
+    @property
+    def has_come(self) -> bool:
+        return self._come.is_set()
+
+    def _wait(self) -> None:
+        try:
+            self._query.awaitTermination()
+        except (Py4JError, PySparkException, ConnectionError) as error:
+            _logger.debug("the pipeline is no longer waited for: %s", error)
+        finally:
+            self._come.set()

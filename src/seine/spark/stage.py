@@ -15,7 +15,7 @@ from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 from seine.runtime.folder.handover import Handover
 from seine.runtime.folder.settings import read_settings
 from seine.spark.bucket_state import StateHandles
-from seine.storage.place import store_at
+from seine.storage.local import store_at
 
 if TYPE_CHECKING:
     from seine.algebra.aggregates import UserAggregate

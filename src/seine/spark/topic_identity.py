@@ -1,20 +1,32 @@
-"""Asks for the ids of all topics when a pipeline starts, and keeps those that are new.
+"""The ids of topics: new ones are kept when a pipeline starts, and topics that are away are looked at again.
 
-What they are for: `seine.topics.topic_client`.
+    a topic is gone     its stream waits, and a source that gives nothing has its place; all else goes on
+    it is there again   the pipeline starts anew, and the stream goes on where it was
+    another is there    the stream waits on, for another reason: it has to be dropped and created again
+
+They are looked at ever more rarely. A broker that does not answer is waited for in the same way. What ids are
+for: `seine.topics.topic_client`.
 """
 
 from __future__ import annotations
 
+import logging
+import threading
+from collections.abc import Callable, Collection, Mapping
+
 import msgspec
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 
 from seine.algebra.definitions import StreamDef
-from seine.errors import RunError
+from seine.backoff import Backoff
+from seine.errors import RunError, SeineError
 from seine.intake.spark_feed import SourceBranch
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.spark_reading import SparkReading
 from seine.spark.offset_log import NO_OFFSET, read_offsets
 from seine.spark.source_frames import topics_of
-from seine.topics.offset_ranges import Offsets, refuse_lost
+from seine.topics.offset_ranges import Offsets, UnknownTopic, refuse_lost
 from seine.topics.topic_client import (
     EARLIEST,
     LATEST,
@@ -25,7 +37,6 @@ from seine.topics.topic_client import (
     kept_ids,
     topic_ids,
 )
-from seine.topics.trouble import UnknownTopic
 from seine.typed_json import json_decoder
 
 _NO_ID = "A" * 22  # of a topic from before brokers gave ids
@@ -92,3 +103,42 @@ def _ids(
     finally:
         client.close()
     return ids
+
+
+_logger = logging.getLogger(__name__)
+
+Ask = Callable[[Collection[SourceBranch]], Mapping[SourceBranch, RunError | None]]
+Tell = Callable[[Mapping[SourceBranch, RunError]], None]
+
+
+class WaitingBranches:
+    """Looks at branches in a thread of its own, until one `can_go_on` or nobody wants to know.
+
+    `ask` says of those branches that are still wanted why they cannot be read, or None; `tell` hears what is
+    known of those that wait.
+    """
+
+    def __init__(self, waiting: Mapping[SourceBranch, RunError], ask: Ask, tell: Tell) -> None:
+        self._waiting, self._ask, self._tell = waiting, ask, tell
+        self._closed = threading.Event()
+        self.can_go_on = False
+        tell(waiting)
+        if waiting:
+            threading.Thread(target=self._look, name="seine-topics", daemon=True).start()
+
+    def close(self) -> None:
+        self._closed.set()
+
+    def _look(self) -> None:
+        backoff = Backoff(2.0, 30.0)
+        while not (self.can_go_on or self._closed.wait(backoff.next_seconds())):
+            try:
+                answers = self._ask(self._waiting.keys())
+            except (SeineError, Py4JError, PySparkException, OSError) as error:
+                _logger.warning("topics cannot be looked at: %s", error)
+                continue
+            if not self._closed.is_set():
+                self._tell({branch: error for branch, error in answers.items() if error is not None})
+                self.can_go_on = None in answers.values()
+        if self.can_go_on:
+            _logger.info("a stream that waited can be read again")

@@ -17,10 +17,12 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from seine.disk_sync import folder_of, make_folder, sync_to_disk, sync_tree
-from seine.storage.store import Content, MissingObjectError, parts_of, refuse_bad_name
+from seine.storage.memory import IN_MEMORY, memory_store_at
+from seine.storage.store import Content, MissingObjectError, Store, parts_of, refuse_bad_name
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
 
 _NEW = ".new"
 _MISSING = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
@@ -173,3 +175,14 @@ def _in_folder(path: str, name: Callable[[str, str], None], new: str, settled: b
         break
     if settled:
         sync_to_disk(folder_of(path))
+
+
+def store_at(place: str) -> Store:
+    """The store of a folder, or the one in the memory of this process that has such a place.
+
+    >>> from seine.storage.memory import MemoryStore
+    >>> store = MemoryStore()
+    >>> store_at(store.place) is store, store_at("/var/lib/seine")
+    (True, LocalStore('/var/lib/seine'))
+    """
+    return memory_store_at(place) if place.startswith(IN_MEMORY) else LocalStore(place)

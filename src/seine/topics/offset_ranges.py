@@ -1,4 +1,4 @@
-"""Offsets of topics as Spark's log has them, and the ranges of a micro-batch that tasks read.
+"""Offsets of topics as Spark's log has them, the ranges of a micro-batch that tasks read, and troubles.
 
     start   {"bids": {"0": 10, "1": 0}}      end   {"bids": {"0": 14, "1": 3}}
     ranges  bids/0 [10, 14)   bids/1 [0, 3)
@@ -14,7 +14,45 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from seine.topics.trouble import LostRecords
+from seine.errors import RunError
+
+
+class BrokerSilent(RunError):
+    """A broker that does not answer: nobody's fault, so the same is tried again."""
+
+
+class LostRecords(RunError):
+    """Records that a broker does not have any more, and that were not read yet."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"Kafka does not have all that was to be read: {reason}")
+
+
+class UnknownTopic(RunError):
+    """A topic that is not there."""
+
+    def __init__(self, topic: str, stream: str | None = None) -> None:
+        super().__init__(
+            f"there is no topic '{topic}'" + (f", which stream {stream} reads" if stream else "")
+        )
+
+
+class UnmatchedPattern(UnknownTopic):
+    """A pattern that no topic matches."""
+
+    def __init__(self, pattern: str) -> None:
+        RunError.__init__(self, f"no topic matches the pattern '{pattern}'")
+
+
+class RemadeTopic(RunError):
+    """A topic that is another one by now, under the name of one that was read."""
+
+    def __init__(self, topic: str, stream: str) -> None:
+        super().__init__(
+            f"topic '{topic}' of stream {stream} was deleted and made again since it was read",
+            hint="what was not read of the old one is gone; begin with another checkpoint",
+        )
+
 
 _TASK_RECORDS = 20_000  # that are worth a task of their own
 Offsets = dict[str, dict[str, int]]  # the next offset by topic and partition

@@ -32,10 +32,17 @@ from seine.errors import RunError
 from seine.intake.allowed_hosts import Hosts, refuse_foreign
 from seine.intake.arrived_records import VALUE
 from seine.intake.spark_feed import SourceBranch
-from seine.topics.offset_ranges import OffsetRange, Offsets, ranges_between
+from seine.topics.offset_ranges import (
+    BrokerSilent,
+    OffsetRange,
+    Offsets,
+    RemadeTopic,
+    UnknownTopic,
+    UnmatchedPattern,
+    ranges_between,
+)
 from seine.topics.topic_consumer import TopicConsumer, library, may_pass, words_of
 from seine.topics.topic_records import ChosenTopics, TopicReading, read_range
-from seine.topics.trouble import BrokerSilent, RemadeTopic, UnknownTopic, UnmatchedPattern
 from seine.typed_json import json_decoder
 
 EARLIEST, LATEST = -2, -1  # as if they were times, in milliseconds
@@ -232,9 +239,10 @@ class KnownTopics(Struct, frozen=True):
     def refuse_remade(self, ids: Mapping[str, str]) -> None:
         """Refuse a topic that has another id now; one without an id was made before brokers gave any.
 
-        >>> KnownTopics("s", {"bid": "Xk3"}).refuse_remade({"bid": "9aP", "more": "0Bq"})
+        >>> known = KnownTopics("s", {"bid": "Xk3"})
+        >>> known.refuse_remade({"bid": "9aP", "more": "0Bq"})  # doctest: +ELLIPSIS
         Traceback (most recent call last):
-        seine.topics.trouble.RemadeTopic: topic 'bid' of stream s was deleted and made again since it was read
+        seine...RemadeTopic: topic 'bid' of stream s was deleted and made again since it was read
           hint: what was not read of the old one is gone; begin with another checkpoint
         """
         for topic, id_ in ids.items():

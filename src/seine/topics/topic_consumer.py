@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from seine.errors import RunError
-from seine.topics.trouble import BrokerSilent
+from seine.topics.offset_ranges import BrokerSilent
 
 try:
     import confluent_kafka

@@ -30,9 +30,8 @@ from seine.errors import RunError
 from seine.intake.allowed_hosts import Hosts
 from seine.intake.arrived_records import PARTITIONS, PLACE, TIME, TOPIC, VALUE
 from seine.intake.spark_feed import SourceBranch
-from seine.topics.offset_ranges import OffsetRange
+from seine.topics.offset_ranges import LostRecords, OffsetRange
 from seine.topics.topic_consumer import TopicConsumer, library, may_pass, words_of
-from seine.topics.trouble import LostRecords
 from seine.typed_json import json_decoder
 
 _AT_ONCE = 10_000  # records that are taken from the client's queue

@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.sides import on_service
 from seine.errors import RunError
-from seine.runtime.local_host import LocalHost
+from seine.run_local import LocalHost
 from seine.service.service import Service
 
 

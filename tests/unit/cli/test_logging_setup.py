@@ -16,8 +16,7 @@ import pytest
 
 from seine.cli.logging_setup import FORMATS, LEVELS, add_logging, configured_logging
 from seine.cli.main import _parser
-from seine.run_local import run_local
-from seine.runtime.local_host import LocalHost
+from seine.run_local import LocalHost, run_local
 from seine.service.folder import ServiceFolder
 from seine.service.service import Service, ServiceOptions
 from tests.support.everywhere import EVERYWHERE

@@ -10,9 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from seine.cli.config_file import COMMANDS
 from seine.cli.main import _parser, main
-from seine.cli.option_settings import Setting, command_parser, names_udf, parse_with_settings, settings_of
+from seine.cli.option_settings import (
+    COMMANDS,
+    Setting,
+    command_parser,
+    names_udf,
+    parse_with_settings,
+    settings_of,
+)
 from seine.errors import SeineError
 
 Parse = Callable[..., argparse.Namespace]

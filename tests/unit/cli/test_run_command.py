@@ -17,7 +17,7 @@ from seine.cli.main import main
 from seine.cli.progress_line import ProgressLine
 from seine.frontends.script.script import Script
 from seine.run import Options, Run
-from seine.runtime.local_host import LocalHost
+from seine.run_local import LocalHost
 
 SCRIPT = """
 CREATE STREAM s (a BIGINT, ts BIGINT) TIMESTAMP BY ts FROM 's.jsonl';

@@ -13,8 +13,7 @@ from seine.algebra.definitions import Scheme
 from seine.algebra.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, Field, Type
 from seine.intake.json_line import JsonLine
 from seine.intake.jsonl import JsonLines
-from seine.intake.line_block import LINE_LIMIT, LineBlock
-from seine.intake.line_text import text_of
+from seine.intake.line_block import LINE_LIMIT, LineBlock, text_of
 from seine.intake.parsed import Parsed
 from seine.intake.record_layout import RecordLayout
 from tests.support.seeds import seeds

@@ -13,8 +13,7 @@ from seine.network.network import Network
 from seine.operators.join.join import JoinNode
 from seine.operators.match.prefilter import PrefilterNode
 from seine.run import Options, Run
-from seine.run_local import run_local
-from seine.runtime.local_host import LocalHost
+from seine.run_local import LocalHost, run_local
 from seine.runtime.source_samples import source_estimates
 
 STREAM = "CREATE STREAM {0} (k BIGINT, x BIGINT, ts BIGINT) TIMESTAMP BY ts WINDOW 1000 FROM '{0}.jsonl';\n"

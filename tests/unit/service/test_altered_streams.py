@@ -14,7 +14,7 @@ import pytest
 
 from seine.errors import SeineError
 from seine.intake.retention_limit import RetentionLimit
-from seine.runtime.local_host import LocalHost
+from seine.run_local import LocalHost
 from seine.service.folder import ServiceFolder
 from seine.service.service import Service, ServiceOptions
 from seine.service.tail import read_records

@@ -75,7 +75,7 @@ def test_a_micro_batch_is_a_span_over_those_of_its_stages() -> None:
 def test_a_service_sends_each_micro_batch(
     tmp_path: Path, collector: tuple[str, Requests], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from seine.runtime.local_host import LocalHost
+    from seine.run_local import LocalHost
     from tests.support.everywhere import EVERYWHERE
 
     address, received = collector

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from seine.errors import SeineError
+from seine.run_local import LocalHost
 from seine.runtime.folder.failures import Failure
-from seine.runtime.local_host import LocalHost
 from seine.service.folder import ServiceFolder
 from seine.service.service import Service, ServiceOptions
 from seine.service.tail import read_records

@@ -7,7 +7,7 @@ import random
 from pathlib import Path
 
 from seine.intake.retention_limit import RetentionLimit
-from seine.runtime.local_host import LocalHost
+from seine.run_local import LocalHost
 from seine.service.folder import ServiceFolder
 from seine.service.service import Service, ServiceOptions
 from seine.service.tail import read_records
@@ -21,7 +21,7 @@ OPTIONS = ServiceOptions(batch_rows=2, retain=RetentionLimit(bytes=1 << 40), rea
 WORKER = """
 import sys
 from seine.intake.retention_limit import RetentionLimit
-from seine.runtime.local_host import LocalHost
+from seine.run_local import LocalHost
 from seine.service.folder import ServiceFolder
 from seine.service.access.allow_list import AllowList
 from seine.service.service import Service, ServiceOptions

@@ -6,7 +6,7 @@ import json
 import random
 from pathlib import Path
 
-from seine.runtime.local_host import LocalHost
+from seine.run_local import LocalHost
 from seine.service.folder import ServiceFolder
 from seine.service.service import Service, ServiceOptions
 from seine.service.tail import read_records
@@ -18,7 +18,7 @@ KILLS = 5
 # Registers, drops and runs until it is killed; a line on standard output acknowledges a change.
 WORKER = """
 import sys
-from seine.runtime.local_host import LocalHost
+from seine.run_local import LocalHost
 from seine.service.folder import ServiceFolder
 from seine.service.access.allow_list import AllowList
 from seine.service.service import Service, ServiceOptions

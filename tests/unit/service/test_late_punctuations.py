@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from seine.network.plan.strategy import CONFIGURATIONS
-from seine.runtime.local_host import LocalHost
+from seine.run_local import LocalHost
 from seine.service.folder import ServiceFolder
 from seine.service.service import Service, ServiceOptions
 from tests.support.everywhere import EVERYWHERE

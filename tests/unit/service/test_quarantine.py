@@ -13,7 +13,7 @@ from seine.operators.group.set_operations import DistinctOperator
 from seine.operators.join.join import JoinOperator
 from seine.operators.state.work_budget import WorkBudget
 from seine.rows.delta import Delta
-from seine.runtime.local_host import LocalHost
+from seine.run_local import LocalHost
 from seine.service.folder import ServiceFolder, is_stopped
 from seine.service.service import Service, ServiceOptions
 from seine.service.stopped_folder import StoppedFolder

@@ -12,8 +12,7 @@ from seine.sinks import delivery as delivery_module
 from seine.sinks import sink_threads
 from seine.sinks.delivery import Delivery, UndeliveredFiles
 from seine.sinks.record_piece import RecordPiece
-from seine.sinks.sink_progress import progress_of
-from seine.sinks.sink_target import SinkTarget
+from seine.sinks.sink_progress import SinkTarget, progress_of
 from seine.sinks.sink_threads import FolderTarget
 from seine.storage.local import LocalStore
 from tests.support.seeds import seeds

@@ -57,7 +57,9 @@ def test_py4j_hides_nothing() -> None:
 
 
 def test_errors_of_ours_are_words_for_users() -> None:
-    text = TRACEBACK.replace("ZeroDivisionError: by nothing", "seine.topics.trouble.LostRecords: it is gone")
+    text = TRACEBACK.replace(
+        "ZeroDivisionError: by nothing", "seine.topics.offset_ranges.LostRecords: it is gone"
+    )
     assert death_of(RuntimeError(text)).reason == "it is gone"
 
 
@@ -84,7 +86,9 @@ def test_no_reason() -> None:
 def test_a_broker_that_does_not_answer_is_nobodys_fault() -> None:
     java = "org.apache.kafka.common.errors.TimeoutException: Timed out waiting for a node assignment"
     refused = "Kafka does not answer: Connection refused"
-    ours = TRACEBACK.replace("ZeroDivisionError: by nothing", f"seine.topics.trouble.BrokerSilent: {refused}")
+    ours = TRACEBACK.replace(
+        "ZeroDivisionError: by nothing", f"seine.topics.offset_ranges.BrokerSilent: {refused}"
+    )
     for text, reason in ((java, "Kafka does not answer"), (ours, refused)):
         death = death_of(RuntimeError(text))
         assert (death.cause, death.reason) == (DeathCause.SOURCE, reason)

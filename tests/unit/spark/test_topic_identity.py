@@ -18,8 +18,8 @@ from seine.spark import topic_identity
 from seine.spark.topic_identity import check_topics, unreadable_branches
 from seine.storage.local import LocalStore
 from seine.storage.log import Register
+from seine.topics.offset_ranges import BrokerSilent, UnknownTopic
 from seine.topics.topic_client import kept_ids
-from seine.topics.trouble import BrokerSilent, UnknownTopic
 
 _SCRIPT = "".join(
     f"CREATE STREAM {name} (a BIGINT, ts BIGINT) TIMESTAMP BY ts"

@@ -7,6 +7,7 @@ import random
 import pytest
 
 from seine.topics.offset_ranges import (
+    LostRecords,
     OffsetRange,
     Offsets,
     TaskRanges,
@@ -16,7 +17,6 @@ from seine.topics.offset_ranges import (
     refuse_lost,
     shared_out,
 )
-from seine.topics.trouble import LostRecords
 from tests.support.seeds import seeds
 
 

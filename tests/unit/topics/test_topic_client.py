@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from seine.errors import RunError
+from seine.topics.offset_ranges import BrokerSilent
 from seine.topics.topic_client import LATEST, TopicClient, topic_ids
 from seine.topics.topic_records import ChosenTopics
-from seine.topics.trouble import BrokerSilent
 
 _NOBODY = {"bootstrap.servers": "127.0.0.1:1"}
 

@@ -13,9 +13,8 @@ from confluent_kafka import KafkaError, TopicPartition
 from seine.errors import RunError
 from seine.intake.arrived_records import PARTITIONS, PLACE, TIME, TOPIC, VALUE
 from seine.topics import topic_records
-from seine.topics.offset_ranges import OffsetRange
+from seine.topics.offset_ranges import BrokerSilent, LostRecords, OffsetRange
 from seine.topics.topic_records import RecordColumns, read_ranges
-from seine.topics.trouble import BrokerSilent, LostRecords
 from tests.support.seeds import seeds
 
 

@@ -11,6 +11,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seine.algebra.expressions import Call
+from seine.documents.xpath_values import (
+    xpath_boolean,
+    xpath_double,
+    xpath_int,
+    xpath_long,
+    xpath_steps,
+    xpath_string,
+)
 from seine.evaluate.kernels import regular_expressions
 from seine.evaluate.kernels.datum import (
     Datum,
@@ -244,6 +252,19 @@ def _substring_test(kernel: Callable[[pa.Array, str], pa.Array]) -> Kernel:
     return with_constants(lambda _, array, search: kernel(array, search), 1)
 
 
+def _over_documents(function: Callable[[str, str], object]) -> Kernel:
+    def kernel(call: Call, documents: pa.Array, expression: str) -> pa.Array:
+        def of_text(text: str | None) -> object:
+            if text is None:
+                return None
+            spend(steps=xpath_steps(text, expression), constants=[expression])
+            return function(text, expression)
+
+        return map_distinct(of_text, documents, call.type.arrow())
+
+    return with_constants(kernel, 1)
+
+
 KERNELS: dict[str, Kernel] = {
     **regular_expressions.KERNELS,
     "upper": _recased(pc.ascii_upper, str.upper),
@@ -276,4 +297,9 @@ KERNELS: dict[str, Kernel] = {
     "endswith": _substring_test(pc.ends_with),
     "contains": _substring_test(pc.match_substring),
     "split_part": with_constants(_split_part, 1),
+    "xpath_string": _over_documents(xpath_string),
+    "xpath_int": _over_documents(xpath_int),
+    "xpath_long": _over_documents(xpath_long),
+    "xpath_double": _over_documents(xpath_double),
+    "xpath_boolean": _over_documents(xpath_boolean),
 }

@@ -19,8 +19,8 @@ from dataclasses import replace
 from functools import lru_cache
 
 from seine.algebra.expressions import Expression, Literal, Parameter, columns_of, conjuncts, walk
-from seine.graph.claims import Claim, RowClaim, TagClaim, claimed_nodes
 from seine.graph.node import Node
+from seine.graph.snapshot import Claim, RowClaim, TagClaim, claimed_nodes
 from seine.network.groups.vertical_expansion import Place
 from seine.network.site.node_memo import NodeMemo
 from seine.operators.group.aggregate import AggregateNode, RegroupNode, least_rows

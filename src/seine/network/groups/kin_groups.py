@@ -36,7 +36,7 @@ from dataclasses import dataclass, field, replace
 from seine.algebra.expressions import Expression, Literal, substitute
 from seine.algebra.plan import AggregateCall, Query
 from seine.algebra.types import BIGINT
-from seine.graph.claims import Claim
+from seine.graph.snapshot import Claim
 from seine.network.groups.equal_groups import birthless_constants, delivered_place
 from seine.network.groups.partial_aggregates import finer_of, group_keys, tag_of_groups
 from seine.network.groups.vertical_expansion import Place, Regrouping, WantedGrouping

@@ -23,8 +23,8 @@ from seine.algebra.expressions import (
     shift_columns,
 )
 from seine.algebra.linear import WEIGHTED, without_weights
-from seine.graph.claims import RowClaim, TagClaim
 from seine.graph.node import Filter, FilteringNode, Node, SelectingNode
+from seine.graph.snapshot import RowClaim, TagClaim
 from seine.network.show.labels import Labels, parameters_of
 from seine.network.show.wording import count, enumerate_names, plain_words
 from seine.network.show.words_of import words_of

@@ -12,9 +12,9 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from seine.algebra.expressions import Expression, Literal
-from seine.graph.claims import Claim, ColumnsClaim, NodeClaim, RowClaim, TagClaim, TagIdentity
 from seine.graph.node import Filter, Node
 from seine.graph.parameter_table import ParameterTable
+from seine.graph.snapshot import Claim, ColumnsClaim, NodeClaim, RowClaim, TagClaim, TagIdentity
 from seine.operators.match.prefilter import PrefilterNode
 
 NO_TABLE = 0  # tables are numbered from 1

@@ -24,8 +24,8 @@ from typing import TypeAlias, TypedDict, TypeVar
 
 from seine.algebra.expressions import Call, Column, Expression, Literal, Parameter, conjuncts
 from seine.algebra.types import BIGINT, Type
-from seine.graph.claims import Claim, TagIdentity
 from seine.graph.node import Node, NodesView, Port, SelectingNode
+from seine.graph.snapshot import Claim, TagIdentity
 from seine.network.plan.block_conditions import split_constants
 from seine.network.plan.strategy import Strategy
 from seine.network.site.node_memo import NodeMemo, tag_identity

@@ -50,7 +50,7 @@ from seine.runtime.folder.kept_functions import load_functions
 from seine.runtime.folder.relation_files import RelationFiles
 from seine.runtime.folder.settings import cache_of_this_machine
 from seine.runtime.folder.versions import Version
-from seine.storage.place import store_at
+from seine.storage.local import store_at
 
 
 class Consumer(Protocol):

@@ -10,8 +10,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 import pyarrow as pa
 
 from seine.graph.node import Node
-from seine.operators.limited.budget import BudgetedJoin, step_together
-from seine.operators.limited.limited_join import LimitedOperator
+from seine.operators.limited.limited_join import BudgetedJoin, LimitedOperator, step_together
 from seine.operators.state.store import Store
 from seine.operators.state.work_budget import NodeFault, first_fault
 from seine.operators.state.working_nodes import GroupingOperator, Operator, PunctuatedOperator

@@ -1,6 +1,8 @@
 """What every task has in common: where its results go, what it leaves if it fails, and what it sends on.
 
-The one kind of row that moves between Spark stages.
+One kind of row moves between Spark stages. What goes through the JVM is copied and sorted there several times
+over. So a large blob is written once to an object of the pipeline's store that no other attempt can have, and
+is mapped by the task that needs it; Spark moves its name. It goes when its entry is committed.
 """
 
 from __future__ import annotations
@@ -13,13 +15,13 @@ import pyarrow as pa
 from msgspec import structs
 
 from seine.operators.state.work_budget import NodeFault, WorkMeter, held_memory, hold_memory
-from seine.runtime.flow import blob_store
 from seine.runtime.flow.parcels import Emission, encode
 from seine.runtime.folder.at_work import host_task, work_record
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.output.results import Results
-from seine.runtime.output.task_pieces import PieceWriter
+from seine.runtime.output.task_pieces import PieceWriter, put_piece
 from seine.runtime.output.task_report import SourceReport, StageReport, TaskReport
+from seine.storage.store import Store
 from seine.user_code.process import limit_functions
 
 
@@ -70,7 +72,7 @@ def rows_of(
     """What a task sends on: its parcels, and its report for the sink."""
     labels, store = deployment.settings.labels, deployment.store
     rows = [
-        (labels[there], to, blob_store.put(store, entry, encode(parcels)))
+        (labels[there], to, put_blob(store, entry, encode(parcels)))
         for (to, there), parcels in emission.parcels.items()
     ]
     state = structs.replace(held, candidates=emission.meter.candidates(), work=emission.meter.work())
@@ -93,3 +95,19 @@ def to_batch(rows: Iterable[Row]) -> pa.RecordBatch:
         [pa.array(column, field.type) for column, field in zip(columns, ARROW_SCHEMA, strict=True)],
         schema=ARROW_SCHEMA,
     )
+
+
+_LEAST_BLOB = 1 << 15  # bytes, that are an object
+_BLOB_NOTE = b"@piece:"  # a blob starts with the eight bytes of a small number, never with this
+
+
+def put_blob(store: Store, entry: int, parts: list[bytes | pa.Buffer]) -> bytes:
+    """The blob that the parts make, or a note of the object that has it."""
+    if sum(map(len, parts)) < _LEAST_BLOB:
+        return b"".join(parts)
+    return _BLOB_NOTE + put_piece(store, entry, parts).encode()
+
+
+def get_blob(store: Store, blob: bytes) -> bytes | pa.Buffer:
+    """What was put: the blob itself, or its object mapped."""
+    return store.local(blob[len(_BLOB_NOTE) :].decode()) if blob.startswith(_BLOB_NOTE) else blob

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 
 from seine.graph.node import Node
 from seine.intake.journal import Entry
-from seine.runtime.flow import blob_store
 from seine.runtime.flow.admitted_rows import kept_punctuations, punctuation_delta, source_delta
 from seine.runtime.flow.control_record import ControlRecord
 from seine.runtime.flow.dataflow import CompiledVersion, compiled_version, set_compiled_aside
 from seine.runtime.flow.parcels import Emission
 from seine.runtime.flow.stage_step import run_stage
-from seine.runtime.flow.task_output import CONTROL, Row, rows_of, task_at_work
+from seine.runtime.flow.task_output import CONTROL, Row, get_blob, rows_of, task_at_work
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.segments import Segments
 from seine.runtime.output.task_report import StageReport
@@ -148,7 +147,7 @@ def step_stage(
     deployment = Deployment(folder)
     here = compiled_version(folder, control.network, control.withheld)
     with task_at_work(deployment, control.entry) as emission:
-        arrived = (blob_store.get(deployment.store, blob) for blob in blobs)
+        arrived = (get_blob(deployment.store, blob) for blob in blobs)
         held = run_stage(here.flow, number, bucket, arrived, control.clock_of, state, emission)
         rows = rows_of(deployment, emission, control.entry, number, bucket, held)
     set_compiled_aside(here)

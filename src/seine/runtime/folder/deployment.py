@@ -13,7 +13,7 @@
     sink_progress/         registers: how far each sink has come; sink_identities/: who those of a run are
     undelivered/           by sink of a run, the records that a webhook did not take
     spark/                 Spark's own checkpoint
-    faults/<entry>/        what tasks met that failed because of a query; see faults.py
+    faults/<entry>/        what tasks met that failed because of a query; see failures.py
     at_work/               what each worker process is doing; see at_work.py
     functions/             users' functions, for every process that works here; see kept_functions.py
     failures/              a register: the queries of a run that failed
@@ -42,13 +42,13 @@ from seine.errors import SeineError
 from seine.intake.journal import Journal
 from seine.intake.spark_feed import PipelineShape
 from seine.operators.state.work_budget import WorkBudget
-from seine.runtime.folder.faults import Faults
+from seine.runtime.folder.failures import Faults
 from seine.runtime.folder.format_steps import bring_up_to_date, has_settings
 from seine.runtime.folder.handover import HANDOVERS
 from seine.runtime.folder.settings import SETTINGS, EndedPipeline, Settings, read_settings
 from seine.runtime.folder.versions import Versions
+from seine.storage.local import store_at
 from seine.storage.log import Register
-from seine.storage.place import store_at
 from seine.typed_json import write_json
 
 _NEW = "name a new folder, or an empty one"

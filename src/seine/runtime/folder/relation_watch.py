@@ -17,7 +17,7 @@ from seine.intake.files import Files
 from seine.intake.relations import is_table, load_relation
 
 if TYPE_CHECKING:
-    from seine.intake.table_changes import ChangeListener
+    from seine.intake.database_tables import ChangeListener
 
 _logger = logging.getLogger(__name__)
 
@@ -98,7 +98,7 @@ class RelationWatch:
                 ("", self._heard(relation, options["notify"]), 0, int(time.monotonic() / SAFETY_SECONDS)),
             )
         if "version" in options:
-            from seine.intake.table_changes import version_of  # imports SQLAlchemy
+            from seine.intake.database_tables import version_of  # imports SQLAlchemy
 
             self._not_before[relation.name] = time.monotonic() + LOOK_SECONDS
             return ((version_of(relation, options["version"]), 0, 0, 0),)
@@ -106,7 +106,7 @@ class RelationWatch:
 
     def _heard(self, relation: RelationDef, channel: str) -> int:
         """How often a channel has been notified, to which it is listened from the first look on."""
-        from seine.intake.table_changes import ChangeListener  # imports SQLAlchemy
+        from seine.intake.database_tables import ChangeListener  # imports SQLAlchemy
 
         if relation.name not in self._listeners:
             self._listeners[relation.name] = relation, ChangeListener(relation, channel)

@@ -39,7 +39,6 @@ from seine.runtime.output.outlets import (
 )
 from seine.runtime.output.query_files import QueryFiles, is_folder
 from seine.runtime.output.result_index import ResultIndex
-from seine.runtime.output.results_in_time import in_time
 from seine.runtime.output.segmented_file import LogSegment, SegmentedFile
 from seine.runtime.output.task_pieces import read_piece, remove_pieces, text_of
 from seine.runtime.output.task_report import (
@@ -49,6 +48,7 @@ from seine.runtime.output.task_report import (
     TaskReport,
     WrittenResults,
     batch_work,
+    in_time,
 )
 from seine.runtime.output.totals import Totals
 

@@ -29,7 +29,7 @@ from seine.intake.journal import JOURNAL
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.format_steps import format_of, refuse_unread
 from seine.runtime.folder.settings import SETTINGS, new_cache, read_record
-from seine.storage.place import store_at
+from seine.storage.local import store_at
 from seine.storage.store import Store
 from seine.typed_json import write_json
 

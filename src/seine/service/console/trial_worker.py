@@ -48,7 +48,7 @@ from seine.run_local import carried_here
 from seine.runtime.folder.kept_functions import load_functions
 from seine.service.refusal_form import RefusalReason, refusal_reason
 from seine.shortages import FULL_DISK, is_full_disk
-from seine.storage.place import store_at
+from seine.storage.local import store_at
 from seine.typed_json import read_json, write_json
 
 READY, DONE = b"r", b"d"

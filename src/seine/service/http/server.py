@@ -1,9 +1,8 @@
-"""The HTTP server: uvicorn on a thread of the service's process.
+"""The HTTP server: uvicorn on a thread of the service's process, and who may ask.
 
-Who may ask: the checks that every request passes before it is routed.
-
-They come in this order: sizes of the head, the method, the address, the token or the Host header, the Origin
-header. Nothing of the body has been read by then.
+Every request is checked before it is routed: sizes of the head, the method, the address, the token or the
+Host header, the Origin header, in this order. Nothing of the body has been read by then. While a service has
+given up its folder and waits for room or memory, every request that passes is refused with that reason.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from urllib.parse import urlsplit
 
 import uvicorn
 from starlette.datastructures import Headers
+from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from seine.errors import SeineError
@@ -33,6 +33,7 @@ from seine.service.http.route_roles import PRINCIPAL
 from seine.service.http.service_calls import CountedRequests, RequestCounts, ServiceCalls
 from seine.service.http.wakeup import Wakeup
 from seine.service.service import Service
+from seine.shortages import FULL_DISK
 
 _BACKLOG = 128  # connections that wait to be accepted
 _GRACE_SECONDS = 5  # for answers that are under way when the server is closed
@@ -229,3 +230,46 @@ def _address(scope: Scope) -> dict[str, object]:
     except ValueError:
         raise Refusal(HTTPStatus.BAD_REQUEST, SeineError("this is no address")) from None
     return {"path": target.path, "query_string": target.query.encode("latin-1")}
+
+
+_HINT = "nothing was changed: the service goes on by itself when there is room; ask again then"
+
+
+class ShortageNotice:
+    """Refuses every request with the reason, on a thread of its own, until it is closed.
+
+    Who may not ask is refused as ever, and the process is alive, but not ready.
+    """
+
+    def __init__(self, shortage: str, listening: Listening) -> None:
+        self._shortage = shortage
+        self._socket = listen_at(listening)
+        guard = AccessGuard(self._answer, listening, RequestCounts())
+        self._server = uvicorn.Server(configuration(guard, listening))
+        self._thread = threading.Thread(target=self._run, name="seine-shortage", daemon=True)
+        try:
+            self._thread.start()
+        except BaseException:
+            self._socket.close()
+            raise
+
+    def close(self) -> None:
+        """Let go of the address."""
+        self._server.should_exit = True
+        self._thread.join()
+        self._socket.close()
+
+    def _run(self) -> None:
+        asyncio.run(self._server.serve(sockets=[self._socket]))
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._answer_to(scope["path"])(scope, receive, send)
+
+    def _answer_to(self, path: str) -> Response:
+        if path == "/healthz":
+            return Response("alive\n", media_type="text/plain")
+        if path == "/readyz":
+            return Response(f"{self._shortage}\n", HTTPStatus.SERVICE_UNAVAILABLE, media_type="text/plain")
+        full = self._shortage == FULL_DISK
+        status = HTTPStatus.INSUFFICIENT_STORAGE if full else HTTPStatus.SERVICE_UNAVAILABLE
+        return refusal_answer(Refusal(status, SeineError(self._shortage, hint=_HINT)))

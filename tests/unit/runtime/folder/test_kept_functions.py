@@ -39,7 +39,7 @@ CREATE QUERY g AS SELECT longest(n) AS n FROM login GROUP BY domain(mail);
 LOADING = """
 import sys
 from seine.runtime.folder.kept_functions import load_functions
-from seine.storage.place import store_at
+from seine.storage.local import store_at
 from seine.algebra import aggregates, user_functions
 load_functions(store_at(sys.argv[1]))
 print(user_functions.lookup("domain").result, aggregates.lookup("longest").name)
@@ -89,7 +89,7 @@ import sys
 import seine
 from seine.algebra.user_functions import register
 from seine.runtime.folder.kept_functions import keep_functions
-from seine.storage.place import store_at
+from seine.storage.local import store_at
 from seine.testing import run_script
 
 STEP = 2
@@ -113,7 +113,7 @@ CALLING = """
 import sys
 import pyarrow as pa
 from seine.runtime.folder.kept_functions import load_functions
-from seine.storage.place import store_at
+from seine.storage.local import store_at
 from seine.algebra.expressions import Column
 from seine.algebra.functions import resolve_call
 from seine.algebra.types import BIGINT
@@ -149,7 +149,7 @@ from seine.algebra.functions import resolve_call
 from seine.algebra.types import BIGINT
 from seine.evaluate.evaluate import evaluate
 from seine.runtime.folder.kept_functions import load_functions
-from seine.storage.place import store_at
+from seine.storage.local import store_at
 for program, folder in zip(sys.argv[1::2], sys.argv[2::2]):
     subprocess.run([sys.executable, program, folder], check=True, stdout=subprocess.DEVNULL)
     load_functions(store_at(folder))

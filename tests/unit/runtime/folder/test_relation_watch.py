@@ -15,9 +15,8 @@ from sqlalchemy import create_engine, text
 from seine.errors import ScriptError, SeineError
 from seine.frontends.script.parser import read_script
 from seine.run import Options, Run
-from seine.run_local import run_local
+from seine.run_local import LocalHost, run_local
 from seine.runtime.folder import relation_watch
-from seine.runtime.local_host import LocalHost
 from tests.support.postgres_server import postgres_database
 
 SCRIPT = """

@@ -12,7 +12,7 @@ import pytest
 
 from seine.algebra.definitions import SinkDef
 from seine.errors import SeineError
-from seine.runtime.local_host import LocalHost
+from seine.run_local import LocalHost
 from seine.service.access.allow_list import AllowList
 from seine.service.folder import ServiceFolder
 from seine.service.service import Service, ServiceOptions

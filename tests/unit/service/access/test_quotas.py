@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from seine.cli.main import main
-from seine.runtime.local_host import LocalHost
+from seine.run_local import LocalHost
 from seine.service.access.principal import ForbiddenError, Principal
 from seine.service.access.quotas import Quota
 from seine.service.folder import ServiceFolder

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import random
 
-from seine.runtime.output.results_in_time import in_time
 from seine.runtime.output.task_pieces import PieceWriter, text_of
-from seine.runtime.output.task_report import ANY_TIME, QueryRanges, WrittenResults
+from seine.runtime.output.task_report import ANY_TIME, QueryRanges, WrittenResults, in_time
 from seine.storage.memory import MemoryStore
 from tests.support.seeds import seeds
 

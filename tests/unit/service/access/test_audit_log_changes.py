@@ -12,8 +12,7 @@ import pytest
 
 from seine.catalog.catalog import Catalog
 from seine.errors import SeineError
-from seine.service.access.audit_log import AuditLog
-from seine.service.access.audited_changes import AuditedChanges
+from seine.service.access.audit_log import AuditedChanges, AuditLog
 from seine.service.access.principal import LOCAL, Principal
 from seine.service.folder import ServiceFolder
 from seine.service.service import Service, ServiceOptions

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from random import Random
 
-from seine.runtime.output.tally import Tally
+from seine.runtime.output.batch_log import Tally
 from tests.support.seeds import seeds
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from seine.cli.config_file import find_config, read_config
+from seine.cli.option_settings import find_config, read_config
 from seine.errors import SeineError
 
 
@@ -58,7 +58,7 @@ def test_a_file_that_is_exchanged_when_it_is_opened_is_judged_as_it_is_read(
         os.replace(strange, mine)
         return opened(path, flags)
 
-    monkeypatch.setattr("seine.cli.config_file.os.open", exchanging)
+    monkeypatch.setattr("seine.cli.option_settings.os.open", exchanging)
     with pytest.raises(SeineError, match="everybody may write to it"):
         find_config(None)
 

@@ -13,8 +13,7 @@ import pytest
 from seine.errors import SeineError
 from seine.frontends.script.parser import read_script
 from seine.run import Options, Run
-from seine.run_local import LocalResult, run_local
-from seine.runtime.local_host import LocalHost
+from seine.run_local import LocalHost, LocalResult, run_local
 from tests.support.seeds import seeds
 
 SCRIPT = """

@@ -9,8 +9,8 @@ import pytest
 
 from seine.errors import RunError, SeineError
 from seine.intake.spark_feed import SourceBranch
-from seine.spark.waiting_branches import WaitingBranches
-from seine.topics.trouble import RemadeTopic, UnknownTopic
+from seine.spark.topic_identity import WaitingBranches
+from seine.topics.offset_ranges import RemadeTopic, UnknownTopic
 
 _BIDS, _SALES = SourceBranch("bids", 0), SourceBranch("sales", 3)
 _GONE = UnknownTopic("b", "bids")

@@ -10,8 +10,7 @@ import pyarrow as pa
 
 from seine.algebra.definitions import Source, StreamDef
 from seine.algebra.types import BIGINT, Field
-from seine.runtime.folder.sample_files import SampleFiles
-from seine.runtime.folder.sampling import Reservoir, StreamSamples
+from seine.runtime.folder.sampling import Reservoir, SampleFiles, StreamSamples
 from tests.support.service_rig import STREAM, Rig
 
 S = StreamDef("s", (Field("k", BIGINT), Field("ts", BIGINT)), 1, Source("s.jsonl"), window=100)

@@ -6,8 +6,7 @@ import random
 
 import numpy as np
 
-from seine.intake.line_block import LineBlock
-from seine.intake.line_text import lines_with, lines_with_at, text_of
+from seine.intake.line_block import LineBlock, lines_with, lines_with_at, text_of
 from tests.support.seeds import seeds
 
 MARK = b'"@m"'

@@ -16,7 +16,7 @@ from seine.algebra.definitions import RelationDef, Scheme, Source, StreamDef
 from seine.algebra.types import BIGINT, STRING, XML, Field
 from seine.errors import SeineError
 from seine.intake import file_looks
-from seine.intake.source_sample import SourceSample, sample_source
+from seine.runtime.source_samples import SourceSample, sample_source
 
 FIELDS = (Field("k", BIGINT), Field("ts", BIGINT), Field("name", STRING))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from seine.runtime.flow import blob_store
+from seine.runtime.flow.task_output import get_blob, put_blob
 from seine.storage.local import LocalStore
 
 
@@ -15,13 +15,13 @@ from seine.storage.local import LocalStore
 def test_what_is_put_comes_back(tmp_path: Path, size: int) -> None:
     content = os.urandom(size)
     store = LocalStore(str(tmp_path))
-    note = blob_store.put(store, 7, [content[: size // 2], content[size // 2 :]])
-    assert bytes(blob_store.get(store, note)) == content
+    note = put_blob(store, 7, [content[: size // 2], content[size // 2 :]])
+    assert bytes(get_blob(store, note)) == content
     assert (len(note) < 1_000) == (size < 1_000 or size >= 32_768)
 
 
 def test_each_attempt_has_its_own_object(tmp_path: Path) -> None:
     large = [bytes(100_000)]
     store = LocalStore(str(tmp_path))
-    assert blob_store.put(store, 7, large) != blob_store.put(store, 7, large)
+    assert put_blob(store, 7, large) != put_blob(store, 7, large)
     assert len(list(store.list(""))) == 2

@@ -10,7 +10,7 @@ import pytest
 from seine.errors import SeineError
 from seine.service.client import Client
 from seine.service.http.listening import Listening
-from seine.service.http.shortage_notice import ShortageNotice
+from seine.service.http.server import ShortageNotice
 from seine.shortages import FULL_DISK, NO_MEMORY
 
 TOKEN = "a token of some length"

@@ -12,7 +12,7 @@ import pytest
 from seine.errors import SeineError
 from seine.frontends.script.parser import read_script
 from seine.operators.limited import join_memory
-from seine.operators.limited.budget import divided
+from seine.operators.limited.limited_join import divided
 from seine.run import Options, Run
 from seine.run_local import LocalResult, run_local
 from tests.support.limited_shapes import SHAPES, data, laid_out

@@ -14,10 +14,9 @@ from seine import backoff
 from seine.errors import RunError, SeineError
 from seine.frontends.script.parser import parse_script
 from seine.run import Options, Run
-from seine.run_local import run_local
-from seine.runtime.local_host import LocalHost
+from seine.run_local import LocalHost, run_local
 from seine.runtime.output.outlets import Folder
-from seine.sinks import run_sinks
+from seine.sinks import sink_threads
 from seine.testing import run_script
 from tests.support.seeds import seeds
 from tests.support.sink_rig import folder_lines, wait_for
@@ -120,14 +119,14 @@ def test_without_a_checkpoint_a_run_delivers_all_and_says_what_holds(tmp_path: P
         carry(opened(tmp_path, checkpoint=None, notice=notices.append))
 
     assert len(folder_lines(tmp_path / "one")) == 2 * len(lines_of(tmp_path, "q")) > 0
-    assert notices == [f"without a checkpoint, {run_sinks.STARTS_OVER}"] * 2
+    assert notices == [f"without a checkpoint, {sink_threads.STARTS_OVER}"] * 2
 
 
 def test_the_end_waits_for_a_target_that_is_down_and_says_which(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(backoff, "SECOND", 0.02)
-    monkeypatch.setattr(run_sinks, "MOST_SECONDS_STUCK", 0.3)
+    monkeypatch.setattr(sink_threads, "MOST_SECONDS_STUCK", 0.3)
     write_input(tmp_path, Random(1))
     (tmp_path / "one").write_text("a file where a folder should be")
     notices: list[str] = []
@@ -164,7 +163,7 @@ def test_a_target_that_is_down_for_a_while_is_told_of_and_gets_all(
 
 
 def test_a_stop_waits_only_for_a_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_sinks, "MOST_SECONDS_STOPPED", 0.2)
+    monkeypatch.setattr(sink_threads, "MOST_SECONDS_STOPPED", 0.2)
     write_input(tmp_path, Random(1))
     (tmp_path / "one").write_text("a file where a folder should be")
     notices: list[str] = []
