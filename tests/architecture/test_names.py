@@ -8,10 +8,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tests.architecture.source_tree import FILES, module_of, package_of, parts_of, tree_of
+from tests.architecture.source_tree import FILES, SOURCE, module_of, package_of, parts_of, tree_of
 from tests.support.paths import ROOT
 
 MOST_LINES = 600  # of a file
+MOST_FILES = 650  # of the product
 BARE_WORDS = {"told", "found", "way", "some", "own", "asked"}
 BARE_BOUNDS = {
     *("few", "many", "most", "least", "enough", "rare"),
@@ -39,6 +40,12 @@ def _repeated(names: list[str]) -> dict[str, int]:
 def test_no_file_is_too_long() -> None:
     lengths = {module_of(path): len(path.read_text(encoding="utf-8").splitlines()) for path in FILES}
     assert {module: count for module, count in lengths.items() if count > MOST_LINES} == {}
+
+
+def test_there_are_not_too_many_files() -> None:
+    """A file holds what a reader looks for in one place; what is short belongs to its one importer."""
+    files = [path for path in FILES if path.is_relative_to(SOURCE)]
+    assert 100 < len(files) <= MOST_FILES
 
 
 def test_no_file_is_named_after_nothing() -> None:
