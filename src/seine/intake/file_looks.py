@@ -14,17 +14,20 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from seine.intake.intake_state import ParquetCursor
 from seine.intake.line_block import LineBlock
 from seine.intake.line_reader import LineReader
-from seine.intake.parquet import ParquetSlice
-from seine.intake.xml_files import XmlItems, XmlReader
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
+
+    from seine.intake.parquet import ParquetSlice
+    from seine.intake.xml_files import XmlItems, XmlReader
 
 _MOST_LOOKS = 50  # at text files
 _LOOK_BYTES = 8 * 1024  # read at each of them
@@ -35,7 +38,7 @@ _LARGE_GROUP_BYTES = 64 * 1024 * 1024  # of a row group of more bytes the beginn
 _DOCUMENT_BYTES = 1024 * 1024  # of XML files that are read
 _BOM = b"\xef\xbb\xbf"
 Item = TypeVar("Item")
-Part: TypeAlias = LineBlock | ParquetSlice | XmlItems
+Part: TypeAlias = "LineBlock | ParquetSlice | XmlItems"
 
 
 @dataclass(frozen=True)
@@ -100,6 +103,10 @@ def _whole_lines(data: bytes, *, inside: bool, ended: bool, header: bool) -> byt
 
 def look_at_row_groups(paths: Sequence[str], most: int) -> Looks:
     """Rows of Parquet files, of a few row groups: of each at most `most`, evenly chosen."""
+    import pyarrow.parquet as pq
+
+    from seine.intake.parquet import ParquetSlice
+
     opened = [(path, pq.ParquetFile(path)) for path in _evenly(paths, _MOST_FOOTERS)]
     groups = [
         (path, file, group)

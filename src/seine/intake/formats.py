@@ -7,16 +7,11 @@ from typing import Any, Protocol
 
 from seine.algebra.definitions import Source
 from seine.errors import SeineError
-from seine.intake.csv import CsvLines
 from seine.intake.files import Files
 from seine.intake.intake_state import FileCursor, LostBytes, MovedFile
-from seine.intake.jsonl import JsonLines
 from seine.intake.line_reader import LineReader
-from seine.intake.parquet import ParquetParser, ParquetReader
 from seine.intake.parsed import Parsed
 from seine.intake.record_layout import RecordLayout
-from seine.intake.xml_files import XmlParser, XmlReader
-from seine.intake.xml_records import DocumentColumns
 
 _MOST_FILES_LOOKED_AT = 100
 
@@ -94,7 +89,8 @@ def open_source(
 ) -> tuple[Reader, LineParser]:
     """A reader that starts at a position, and its parser; an error if the source cannot be read.
 
-    With `look` the beginnings of its files are looked at too, the first ones if there are very many.
+    With `look` the beginnings of its files are looked at too, the first ones if there are very many. What
+    reads a format is imported with the first source that has it.
     """
     if source is None:
         raise SeineError(f"{what} has no source", hint="give it a FROM clause")
@@ -104,15 +100,24 @@ def open_source(
     files.check(what, follow=follow)
     beginnings = files.listing()[:_MOST_FILES_LOOKED_AT] if look else []
     if source.format == "PARQUET":
+        from seine.intake.parquet import ParquetParser, ParquetReader
+
         rows = ParquetReader(files, position, layout, follow=follow)
         for path in beginnings:
             rows.check(path)
         return rows, ParquetParser(layout)
     if source.format == "XML":
+        from seine.intake.xml_files import XmlParser, XmlReader
+        from seine.intake.xml_records import DocumentColumns
+
         columns = DocumentColumns(layout, source)
         return XmlReader(files, position, columns, follow=follow), XmlParser(columns)
     if source.format == "JSON":
+        from seine.intake.jsonl import JsonLines
+
         return LineReader(files, position, follow=follow, notice=notice), JsonLines(layout)
+    from seine.intake.csv import CsvLines
+
     delimiter = delimiter_of(options, what)
     header = delimiter if _has_header(options, what) else None
     reader = LineReader(files, position, follow=follow, delimiter=header, notice=notice)

@@ -12,7 +12,6 @@ from seine.errors import SeineError
 from seine.network.build import Builder
 from seine.network.plan.output_form import form_of
 from seine.network.plan.running_plan import running_plan, scan_since
-from seine.network.searches.network_plans import network_plans
 from seine.optimizer.block import Blocks
 from seine.optimizer.estimates import Estimates
 from seine.optimizer.optimise import optimise
@@ -57,6 +56,8 @@ class QueryDelivery:
         if self.live:
             message = f"a service does not search by the engine {plan.engine!r}"
             raise SeineError(message, hint="leave the engine out: joins do not follow a schema that changes")
+        from seine.network.searches.network_plans import network_plans  # few searches ask for joins
+
         return [optimise(one, estimates=self.ordering) for one in network_plans(plan)]
 
     def _prepared(self, query: Query, birth_epoch: int, blocks: Blocks) -> Plan:

@@ -27,7 +27,6 @@ from seine.intake.formats import LineParser, Reader, open_source
 from seine.intake.line_reader import LineReader
 from seine.intake.parsed import TUPLE, Parsed
 from seine.intake.record_layout import RecordLayout
-from seine.intake.xml_files import XmlReader
 from seine.optimizer.estimates import Estimates, Sample
 
 
@@ -70,6 +69,8 @@ def _open(name: str, source: Source, layout: RecordLayout) -> tuple[Reader, Line
 def _look(reader: Reader, paths: Sequence[str], most: int) -> Looks:
     if isinstance(reader, LineReader):
         return look_at_lines(reader, paths)
+    from seine.intake.xml_files import XmlReader  # of few sources
+
     if isinstance(reader, XmlReader):
         return look_at_documents(reader, paths, most)
     return look_at_row_groups(paths, most)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from seine.algebra.document_plan import DocumentQuery
 from seine.algebra.plan import Plan, Query
@@ -18,11 +18,12 @@ from seine.errors import ScriptError, SeineError
 from seine.frontends.script.parser import parse_script
 from seine.frontends.script.script import Declarations, Script
 from seine.optimizer.known_empty import is_known_empty
-from seine.safety.cures.cures import Cure, cures, reusing_cures, would_last
-from seine.safety.cures.time_cures import search_cures, time_cures
 from seine.safety.held_punctuations import BOUNDED, HeldScheme, growth_words, held_schemes
 from seine.safety.states.check_plan import judge, kept_scans, notes
 from seine.safety.states.operator_states import document_cure
+
+if TYPE_CHECKING:
+    from seine.safety.cures.cures import Cure
 
 NEVER_REPORTS = "it can never report anything: its conditions contradict one another"
 
@@ -89,6 +90,8 @@ def _of_tuples(query: Query, purgeable: dict[str, bool]) -> Verdict:
     by_wish = query.option("unbounded") is True
     reason = f"query {query.name} could grow without bound: nothing purges {', '.join(lasting)}"
     reason += "".join(f"; {note}" for note in notes(query.plan))
+    from seine.safety.cures.cures import would_last  # what is bounded needs no cure
+
     if not isinstance(query.plan, Search) and would_last(query.plan, lasting):
         reason += "; a punctuation with a LIFESPAN does not last"
     if by_wish:
@@ -114,6 +117,9 @@ def _safe_reason(plan: Plan) -> str:
 
 def _cure(plan: Plan, lasting: Sequence[str]) -> str:
     """The additions that were found, in one line."""
+    from seine.safety.cures.cures import cures, reusing_cures
+    from seine.safety.cures.time_cures import search_cures, time_cures
+
     if isinstance(plan, DocumentQuery):
         ways = [document_cure(plan)]
     elif isinstance(plan, Search):
