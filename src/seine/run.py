@@ -35,13 +35,12 @@ from seine.rare_collections import rare_collections
 from seine.run_record import RunPolicy, RunRecord, read_live_record, refuse_histories, refuse_useless
 from seine.runtime.folder.deployment import Deployment
 from seine.runtime.folder.kept_functions import KeptFunctions, keep_functions, registered_functions
-from seine.runtime.folder.mounted_path import refuse_remote
 from seine.runtime.folder.sampling import MOST_SAMPLED
 from seine.runtime.folder.settings import new_settings
 from seine.runtime.option_secrets import OptionSecrets
 from seine.runtime.output.log_files import segment_path
 from seine.runtime.output.outlets import Deliver, Folder
-from seine.runtime.output.overwriting import refuse_overwriting
+from seine.runtime.output.overwriting import refuse_overwriting, refuse_remote
 from seine.runtime.output.query_figures import QueryFigures, RunStatistics
 from seine.runtime.output.record_reader import Record, RecordReader
 from seine.runtime.output.sink import Sink

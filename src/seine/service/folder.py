@@ -25,9 +25,8 @@ from typing import Any
 from seine.disk_sync import make_folder, sweep_temporaries, write_whole
 from seine.errors import SeineError
 from seine.intake.files import lies_within
-from seine.runtime.folder.mounted_path import refuse_remote
 from seine.runtime.folder.settings import read_record
-from seine.runtime.output.overwriting import refuse_inside
+from seine.runtime.output.overwriting import refuse_inside, refuse_remote
 
 
 class ServiceFolder:

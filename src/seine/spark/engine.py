@@ -42,9 +42,9 @@ from seine.network.network import build_network
 from seine.network.show.explain import explain_text
 from seine.operators.state.work_budget import WorkBudget
 from seine.run import Options, Run
-from seine.runtime.folder.mounted_path import refuse_remote
 from seine.runtime.folder.sampling import MOST_SAMPLED
 from seine.runtime.output.outlets import Folder
+from seine.runtime.output.overwriting import refuse_remote
 from seine.runtime.source_samples import source_estimates
 from seine.safety.verdict import read_statements
 from seine.scratch_folder import scratch_folder

@@ -1,4 +1,4 @@
-"""No run writes over what it reads."""
+"""Where a run may write: its state in folders that driver and workers see, and nothing over what it reads."""
 
 from __future__ import annotations
 
@@ -41,3 +41,19 @@ def _reads(path: str, output: str) -> bool:
     if os.path.isdir(source):
         return os.path.dirname(written) == source and not os.path.basename(written).startswith((".", "_"))
     return written == source or fnmatch.fnmatchcase(written, source)
+
+
+def refuse_remote(path: str | None, what: str) -> None:
+    """Refuse a URL: what is at its end can be neither renamed atomically nor synced, as state has to be.
+
+    >>> refuse_remote("/mnt/shared/state", "the checkpoint")
+    >>> refuse_remote("s3a://bucket/state", "the checkpoint")
+    Traceback (most recent call last):
+    seine.errors.SeineError: the checkpoint 's3a://bucket/state' is a URL, and object stores are not supported
+      hint: name a path of a mounted file system that the driver and all workers see
+    """
+    if path is not None and "://" in path:
+        raise SeineError(
+            f"{what} '{path}' is a URL, and object stores are not supported",
+            hint="name a path of a mounted file system that the driver and all workers see",
+        )
