@@ -59,6 +59,19 @@ def test_every_module_says_what_it_is() -> None:
     assert [module_of(path) for path in FILES if not ast.get_docstring(tree_of(path))] == []
 
 
+def test_a_file_that_is_named_is_there() -> None:
+    """Where a docstring or comment says `network/build.py`, that file has not been moved since."""
+    present = [f"/{path.relative_to(ROOT).as_posix()}" for path in FILES]
+    mentions = [
+        (module_of(path), name)
+        for path in FILES
+        for name in re.findall(r"`([\w/]+\.py)`", path.read_text(encoding="utf-8"))
+    ]
+    assert len(mentions) > 20
+    gone = [mention for mention in mentions if not any(one.endswith(f"/{mention[1]}") for one in present)]
+    assert gone == []
+
+
 def test_no_docstring_leans_on_another() -> None:
     """ "The same, and ..." cannot be read alone."""
     documented = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)

@@ -57,7 +57,7 @@ class Document:
         self._number(self.root)
         self._strings = _KeptTexts()
         self._texts = _KeptTexts()
-        self.known_paths: dict[int, Any] = {}  # what `first_nodes.py` remembers of it
+        self.known_paths: dict[int, Any] = {}  # what `match_pattern.py` remembers of it
 
     def _number(self, root: etree._Element) -> None:
         elements, parents = self.elements, self.parent

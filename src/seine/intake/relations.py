@@ -1,6 +1,6 @@
-"""The loader of relations: read whole, as strictly as streams; a large one is kept in files (`spool.py`).
+"""The loader of relations: read whole, as strictly as streams.
 
-Concatenation of record batches into one, which is spilled to memory-mapped files when it is large.
+Record batches become one, which is spilled to memory-mapped files when it is large.
 
 Each buffer of each column is one file: batches are appended to it, and the whole is mapped. The files are
 anonymous and vanish with the batch. Bitmaps are appended as bytes, so batches are cut to multiples of eight

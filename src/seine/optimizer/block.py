@@ -169,8 +169,8 @@ def block_of(plan: Plan, *, largest: int | None = LARGEST_SUBSTITUTION) -> Block
 
 def stated_conditions(block: Block) -> tuple[Expression, ...]:
     """The conditions of a block with its equalities stated plainly, and those on times that punctuation
-    schemes of its streams add, time-outs (`punctuation_timeouts.py`) and reused values (`reused_values.py`),
-    equal buckets of time (`block.py`), and windows of the query's own (`own_windows.py`).
+    schemes of its streams add, time-outs and reused values (`scheme_partners.py`), equal buckets of time, and
+    windows of the query's own.
     """
     items, offsets = block.items, block.offsets
     plain = explicit_equalities(with_bucket_bounds(block.conditions))

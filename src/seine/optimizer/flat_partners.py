@@ -3,7 +3,7 @@
     (a LEFT JOIN b) LEFT JOIN c  is the union of
         a JOIN b JOIN c
         (a JOIN b) ANTI JOIN c          b is there, and c is not
-        (a JOIN c) ANTI JOIN b          c is there, and b is not (`joins_beneath.py`)
+        (a JOIN c) ANTI JOIN b          c is there, and b is not (`closing_groups.py`)
         a ANTI JOIN (b, c)              neither is: a has no pair with b, and none with c
 
 Law: which partners a row has depends on its values alone. So each branch of a union has an anti join of its

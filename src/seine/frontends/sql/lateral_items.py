@@ -1,7 +1,7 @@
 """LATERAL sub-queries in FROM: those of one row as values, others as joins with the rows of all keys.
 
     FROM a, LATERAL (SELECT MAX(x) AS m FROM b WHERE b.k = a.k) v
-    the columns of a, and (SELECT MAX(x) FROM b WHERE b.k = a.k) AS m (`sub_query_values.py`)
+    the columns of a, and (SELECT MAX(x) FROM b WHERE b.k = a.k) AS m (`sub_queries.py`)
 
     FROM a, LATERAL (SELECT x FROM b WHERE b.k = a.k ORDER BY x LIMIT 3) v
     FROM a JOIN (SELECT x, k FROM b QUALIFY ROW_NUMBER() OVER (PARTITION BY k ORDER BY x) <= 3) v ON v.k = a.k

@@ -3,7 +3,7 @@
 Where rows end, the multiset of values is kept (`value_counts.py`). In a step the values of a group that do
 not change are added up once, and at each place merged with those that do. Where no row ever ends, the state
 itself is kept, as JSON, and values are added to it in the order of their places, those of a place by size.
-The loops are those of `user_code/value_folds.py`, which a user's aggregate runs in a process of its own.
+The loops are those of `user_code/code_answers.py`, which a user's aggregate runs in a process of its own.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ event time (`final_time.py`), a watermark says which of their rows are final.
                   a group with k < 3 is final, and no later b has ts DIV 10 < 3
 
 Law: a row is settled when the other side is closed for it, by a key or by a bound on a rising column of that
-side or because that side is promised for its key (`side_promises.py`), and it does not end early itself: no
+side or because that side is promised for its key (`SidePromises`), and it does not end early itself: no
 row of its side does, or a rising column of its own has passed, or its own side is promised for its key. Then
 no pair with it begins or ends early after this step.
 

@@ -7,7 +7,7 @@ frames.
 
 Where values are fixed when the instant of a row is complete (frames that look back in the order of time, over
 rows that never end), each row is emitted once, and only the last rows of a partition are kept, as far as
-frames reach, and what aggregates of all rows so far have folded (`running_frames.py`). Where frames reach by
+frames reach, and what aggregates of all rows so far have folded (`RunningFrames`). Where frames reach by
 time alone, a row expires when the progress has passed its time and the reach, also if no other comes to its
 partition. Otherwise all rows alive are kept, and of a partition to which something happens those values are
 computed anew, at each instant, that may have changed (`frames.py`).

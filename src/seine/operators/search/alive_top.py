@@ -5,7 +5,7 @@ Law: at every instant the rows that have begun and not ended are the k best of t
     trees ──> events (+ at _s, - at _e or _d) ──(progress)──> trees alive, by tag ──> changes of the first k
 
 Trees of one start and equal text are told apart by nothing, so they are counted. What the first k are, at
-each instant, is worked out for all tags at once (`ranking_over_time.py`).
+each instant, is worked out for all tags at once (`TreesAtTimes`).
 
 Which trees are among the first k of their tag, instant by instant, for all tags at once.
 

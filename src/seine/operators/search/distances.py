@@ -32,7 +32,7 @@ What a step may spend on reach, counted for each term: rows that are read, and t
 Reach is worth its price where it is small. A value that very many tuples share, or a word in very many
 tuples, would make it the product of tuples and terms; so when a step has spent what it may, the terms that
 had more than their equal part lose their reach for good, like stop-words. That changes no answer: reach only
-prunes. Trees of their queries are grown without it, at the expense of these queries (`query_spending.py`).
+prunes. Trees of their queries are grown without it, at the expense of these queries (`tree_search.py`).
 
 Law: a step spends at most twice its budget and a chunk. Whose reach is lost depends on tuples and terms.
 """

@@ -1,7 +1,7 @@
 """Which role each request needs: a row for every route. One that has none is for admins alone.
 
 Whose query a change is about, and what a script declares, is judged when the change has its turn
-(`access/permissions.py`); here the least role is told that may ask at all.
+(`access/principal.py`); here the least role is told that may ask at all.
 """
 
 from __future__ import annotations
