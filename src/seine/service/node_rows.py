@@ -63,8 +63,8 @@ class NodeRows:
         ended, backoff = False, Backoff(PAUSE_SECONDS, _MOST_SECONDS_UNWRITTEN)
         while not ended:
             self._changed.wait()
+            self._changed.clear()  # before it is known whether this is the end, whose call is not to be lost
             ended = self._ended.wait(PAUSE_SECONDS)
-            self._changed.clear()
             try:
                 self._write(self._newest)
                 backoff.reset()

@@ -7,7 +7,9 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -144,3 +146,23 @@ def test_rows_of_what_runs_are_written_when_the_disk_takes_them_again(
     assert [record.error for record in caplog.records if "rows of nodes" in record.message] == [
         "the disk is full"
     ] * 2
+
+
+def test_it_ends_when_it_is_closed_as_a_pause_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Ending(Event):
+        """Each pause is over at the moment before somebody closes."""
+
+        def wait(self, timeout: float | None = None) -> bool:
+            if timeout is None:
+                return super().wait()
+            before = self.is_set()
+            rows._ended.set()
+            rows._changed.set()
+            return before
+
+    monkeypatch.setattr(node_rows, "Event", Ending)
+    monkeypatch.setattr(node_rows.NodeRows, "_write", lambda *_: None)
+    rows = node_rows.NodeRows.__new__(node_rows.NodeRows)
+    rows.__init__(Mock(), Mock())  # type: ignore[misc]
+    rows._thread.join(10.0)
+    assert not rows._thread.is_alive()
