@@ -22,6 +22,7 @@ clock less LATENESS or later, which is at its partition's, which is at the strea
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from heapq import heapify, heappush, heapreplace
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +31,8 @@ from msgspec.structs import replace
 
 from seine.algebra.arrays import BoolArray, IntArray
 from seine.rows.delta import FOREVER, NEVER
+
+_MOST_LOOKS = 16  # at all lines of a partition at once, before they are judged one after the other
 
 
 class Lane(Struct, frozen=True, array_like=True):
@@ -235,7 +238,7 @@ def _births(lanes: _Lanes, lateness: int) -> tuple[IntArray, IntArray]:
         first = int(begins[0])
         births[lanes.codes[first]], clocks[lanes.codes[first]] = first, lanes.floor
     places = np.arange(count)
-    while True:
+    for _ in range(_MOST_LOOKS):
         partition = _clock_before(lanes, births, clocks)
         partition[: first + 1] = lanes.floor
         marks = np.maximum(partition[:count], lanes.known[lanes.codes])
@@ -247,6 +250,34 @@ def _births(lanes: _Lanes, lateness: int) -> tuple[IntArray, IntArray]:
         if np.array_equal(births_seen, births) and np.array_equal(starts, clocks):
             return births, clocks
         births, clocks = births_seen, starts
+    return _births_in_order(lanes, lateness)
+
+
+def _births_in_order(lanes: _Lanes, lateness: int) -> tuple[IntArray, IntArray]:
+    """What `_births` finds, line by line: in a chain of lanes each keeps the next in time, and takes a look.
+
+    The heap has a clock of each lane that holds the partition back, perhaps one from before.
+    """
+    births = np.where(lanes.active, -1, len(lanes.times))
+    starts = np.where(lanes.active, np.maximum(lanes.known, lanes.floor), NEVER)
+    now = {lane: int(starts[lane]) for lane in np.flatnonzero(lanes.active).tolist()}
+    heap = [(clock, lane) for lane, clock in now.items()]
+    heapify(heap)
+    known, lateness = lanes.known.tolist(), min(lateness, FOREVER)
+    for place, (lane, time) in enumerate(zip(lanes.codes.tolist(), lanes.times.tolist(), strict=True)):
+        if time == NEVER:
+            continue
+        if lane in now:
+            now[lane] = max(now[lane], time)
+            continue
+        while heap and heap[0][0] < now[heap[0][1]]:
+            heapreplace(heap, (now[heap[0][1]], heap[0][1]))
+        least = min(lanes.others, heap[0][0] if heap else FOREVER)
+        start = max(lanes.floor, NEVER if least == FOREVER else least, known[lane])
+        if time >= max(NEVER, start - lateness):
+            births[lane], starts[lane], now[lane] = place, start, max(start, time)
+            heappush(heap, (now[lane], lane))
+    return births, starts
 
 
 def _clock_before(lanes: _Lanes, births: IntArray, clocks: IntArray) -> IntArray:

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+import pytest
 
-from seine.intake.lanes import Partition, judge_lanes, stream_clock, with_named
+from seine.intake import lanes
+from seine.intake.lanes import Lane, Partition, judge_lanes, stream_clock, with_named
 from seine.rows.delta import NEVER
 from tests.support.seeds import seeds
 
@@ -206,3 +208,36 @@ def test_a_partition_that_never_sent_holds_back_until_it_is_silent() -> None:
         True,
         False,
     ]
+
+
+@seeds(20)
+def test_lines_one_after_the_other_are_judged_as_all_at_once(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng, late_lines = random.Random(seed), 0
+    for _ in range(20):
+        known = {value: Lane(rng.randrange(20), 0, rng.random() < 0.4) for value in rng.sample("abcdef", 3)}
+        partition = Partition(0, rng.choice([NEVER, 3, 8]), lanes=rng.choice([known, {}]))
+        codes = np.array([rng.randrange(6) for _ in range(60)])
+        times = np.array([rng.choice([NEVER, *range(40)]) for _ in codes])
+        verdicts = []
+        for most in (10_000, 0, 2):
+            monkeypatch.setattr(lanes, "_MOST_LOOKS", most)
+            late, clocks = judge_lanes(partition, "abcdef", codes, times, seed % 3 * 2)
+            verdicts.append((late.tolist(), clocks))
+        assert verdicts[0] == verdicts[1] == verdicts[2]
+        late_lines += sum(verdicts[0][0])
+    assert late_lines
+
+
+def test_a_chain_of_lanes_takes_few_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each lane keeps the next one in time, and then moves on."""
+    looks = []
+    look = lanes._clock_before
+    monkeypatch.setattr(lanes, "_clock_before", lambda *given: looks.append(1) or look(*given))
+    count = 2_000
+    codes = np.array([0, *(code for lane in range(1, count) for code in (lane, lane - 1))])
+    times = np.array([0, *(time for _ in range(1, count) for time in (0, 1_000_000))])
+    late, clocks = judge_lanes(Partition(), [str(lane) for lane in range(count)], codes, times, 0)
+    assert not late.any() and len(clocks) == count
+    assert len(looks) <= lanes._MOST_LOOKS
